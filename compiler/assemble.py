@@ -1,0 +1,174 @@
+"""From IR to Programs: the residual matrix of all rows, the objective, metrics and features of a data set in one module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.constants import Constants, is_constant
+from pdual.compiler.emit import Emission
+from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
+from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.program import DualPlan, Evaluation, Program
+from pdual.compiler.rows import PartRows
+
+
+def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
+    """One program for every data set that a block ranges over; they share ``models``."""
+    constants = Constants(graph.knowns, graph.sizes)
+    return tuple(_program(graph, data, constants, models, dtype) for data in graph.data)
+
+
+def data_free_objective(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> nn.Module | None:
+    """The sum of the scaled terms that need no data, as a module called without arguments; None when there is none."""
+    if not graph.data_free:
+        return None
+    emission = Emission(Constants(graph.knowns, graph.sizes), graph.sizes, models, dtype)
+    total: Any = None
+    for term in graph.data_free:
+        value = emission.dense(term.value) * (1.0 / term.scale)
+        total = value if total is None else total + value
+    return _WithoutRows(emission.finish(total))
+
+
+class _WithoutRows(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self) -> Any:
+        return self.inner({}, None)
+
+
+class _AsEvaluation(nn.Module):
+    """Names the outputs of a program."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, values: Any, ids: Tensor) -> Evaluation:
+        return Evaluation(*self.inner(values, ids))
+
+
+def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype) -> Program:
+    scale = graph.objective_scale
+    return Program(
+        data=data.data,
+        layout=data.layout,
+        objective_scale=scale,
+        train=_AsEvaluation(_module(graph, data, constants, models, dtype, with_metrics=False)),
+        evaluate=_AsEvaluation(_module(graph, data, constants, models, dtype, with_metrics=True)),
+        duals=tuple(_plan(graph, data, choice, constants, models, dtype) for choice in data.duals),
+        metrics=tuple(name for name, _ in data.metrics),
+        multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
+    )
+
+
+def _module(
+    graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype, with_metrics: bool
+) -> nn.Module:
+    emission = Emission(constants, graph.sizes, models, dtype)
+    objective = _objective(emission, data.objective)
+    residuals, mask = _residuals(emission, data.parts)
+    features = {key: emission.dense(node) for key, node in data.features.items()}
+    metrics = {name: emission.rows(node) for name, node in data.metrics} if with_metrics else {}
+    return emission.finish((objective, residuals, mask, features, metrics))
+
+
+def _objective(emission: Emission, terms: Sequence[ObjectiveTerm]) -> Any:
+    total: Any = None
+    for term in terms:
+        value = emission.rows(term.value)
+        if term.scale != 1.0:
+            value = value * (1.0 / term.scale)
+        total = value if total is None else total + value
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """A row as ``sign * quantity + offset``: two sides of one quantity then read it once."""
+
+    quantity: Node
+    sign: float
+    offset: Node | None
+
+
+def _affine(node: Node) -> _Affine:
+    if node.operation == "subtract":
+        left, right = node.arguments
+        if is_constant(right):
+            return _Affine(left, 1.0, right)
+        if is_constant(left):
+            return _Affine(right, -1.0, left)
+    return _Affine(node, 1.0, None)
+
+
+def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]:
+    """Scaled ``left - right`` of every column, [batch, columns], and which entries a row keeps."""
+    if not parts:
+        return emission.no_columns(), None
+    pieces, factors, offsets = [], [], []
+    for part in parts:
+        row = _affine(part.residual)
+        pieces.append(_columns(emission, row.quantity, part))
+        factor = torch.tensor(part.layout.scale, dtype=torch.float64).reciprocal()
+        offset = torch.zeros_like(factor)
+        if row.offset is not None:
+            offset = -row.sign * emission.entries(row.offset, part.axes, part.layout.members) * factor
+        factors.append(row.sign * factor)
+        offsets.append(offset)
+    together = torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
+    residuals = torch.addcmul(
+        emission.buffer(torch.cat(offsets), "offset"), together, emission.buffer(torch.cat(factors), "factor")
+    )
+    mask = _mask(emission, parts)
+    return (residuals, None) if mask is None else (torch.where(mask, residuals, torch.zeros((), dtype=emission.dtype)), mask)
+
+
+def _mask(emission: Emission, parts: Sequence[PartRows]) -> Any:
+    if all(part.mask is None for part in parts):
+        return None
+    pieces = []
+    for part in parts:
+        if part.mask is None:
+            pieces.append(emission.always(part.layout.size))
+        else:
+            pieces.append(_columns(emission, part.mask, part))
+    return torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
+
+
+def _columns(emission: Emission, node: Node, part: PartRows) -> Any:
+    """A node on a part's live entries, flat: [batch, entries]."""
+    return emission.flat(node, part.axes, part.layout.members)
+
+
+def _plan(
+    graph: Graph, data: DataGraph, choice: DualChoice, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype
+) -> DualPlan:
+    formula: nn.Module | None = None
+    if choice.formulas:
+        emission = Emission(constants, graph.sizes, models, dtype)
+        by_name = {part.layout.name: part for part in data.parts}
+        pieces = [_formula_columns(emission, f.value, f.axes, by_name[f.part]) for f in choice.formulas]
+        formula = emission.finish(torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0])
+    held = choice.written.value
+    return DualPlan(
+        kind=choice.kind,
+        parts=choice.parts,
+        columns=choice.columns,
+        cap=choice.cap,
+        architecture=getattr(held, "architecture", None) if choice.kind == "learned" else None,
+        features=tuple(choice.features),
+        members=choice.members,
+        formula=formula,
+    )
+
+
+def _formula_columns(emission: Emission, node: Node, axes: tuple[IndexAxis, ...], part: PartRows) -> Any:
+    return emission.flat(node, axes, part.layout.members)

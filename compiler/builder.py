@@ -1,0 +1,178 @@
+"""Makes IR nodes: infers their layout, interns equal ones, and simplifies on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.simplify import simplified
+from pdual.dsl.operations import OPERATIONS
+from pdual.dsl.spans import NOWHERE, Span
+from pdual.dsl.types import Axis, FixedAxis, OpenAxis, RaggedAxis, SetAxis
+
+_TRUTHS = frozenset({"equal", "unequal", "at_most", "at_least", "below", "above", "and", "or", "not"})
+_KEEP_INT = frozenset({"add", "subtract", "multiply", "negate", "square", "max", "min", "abs"})
+
+
+class Builder:
+    """The only maker of nodes of one graph. ``builder("add", x, y)`` applies a primitive (``dsl.operations.Applier``)."""
+
+    def __init__(self) -> None:
+        self._interned: dict[tuple[Any, ...], Node] = {}
+        self.span: Span = NOWHERE
+
+    def __call__(self, operation: str, *arguments: Node) -> Node:
+        """An element-wise primitive; axes are the union of the arguments', inner axes must agree."""
+        simple = simplified(self, operation, arguments)
+        if simple is not None:
+            return simple
+        return self._make(
+            operation,
+            arguments,
+            (),
+            _element_kind(operation, arguments),
+            tuple(sorted({axis for argument in arguments for axis in argument.axes})),
+            max((argument.inner for argument in arguments), key=len),
+        )
+
+    def number(self, value: float) -> Node:
+        """A constant."""
+        kind = Scalar.BOOL if isinstance(value, bool) else Scalar.INT if isinstance(value, int) else Scalar.REAL
+        return self._make("number", (), (value,), kind, (), ())
+
+    def given(self, given: str, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
+        """A known constant."""
+        return self._make("given", (), (given, name, component), kind, (), inner)
+
+    def field(self, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
+        """A field of the row."""
+        return self._make("field", (), (name, component), kind, (), inner, batched=True)
+
+    def index(self, axis: IndexAxis) -> Node:
+        """The position along an axis."""
+        return self._make("index", (), (), Scalar.INT, (axis,), ())
+
+    def ragged_index(self, name: str) -> Node:
+        """The position along a ragged axis."""
+        return self._make("ragged_index", (), (name,), Scalar.INT, (), (), batched=True, ragged=name)
+
+    def select(self, base: Node, index: Node) -> Node:
+        """``base[index]``: the first inner axis of base is taken."""
+        if base.operation == "collect" and index.operation == "index":
+            collected: tuple[IndexAxis, ...] = base.attributes
+            if collected[0] == index.axes[0] and len(collected) == 1:
+                return base.arguments[0]
+        axes = tuple(sorted({*base.axes, *index.axes}))
+        return self._make("select", (base, index), (), base.kind, axes, base.inner[1:], ragged=index.ragged or base.ragged)
+
+    def collect(self, body: Node, axes: Sequence[IndexAxis]) -> Node:
+        """Turns named axes into leading inner axes, in this order."""
+        left = tuple(axis for axis in body.axes if axis not in axes)
+        inner = tuple(SetAxis(axis.set) for axis in axes)
+        return self._make("collect", (body,), tuple(axes), body.kind, left, inner + body.inner)
+
+    def spread(self, body: Node, axes: Sequence[IndexAxis]) -> Node:
+        """The same value at every member of further axes."""
+        everything = tuple(sorted({*body.axes, *axes}))
+        return self._make("spread", (body,), tuple(axes), body.kind, everything, body.inner)
+
+    def norm(self, model: str) -> Node:
+        """The sum of squares of a model's parameters."""
+        return self._make("norm", (), (model,), Scalar.REAL, (), ())
+
+    def reduce(self, function: str, axis: IndexAxis, body: Node, mask: Node | None) -> Node:
+        """Reduces a named axis; entries whose mask is false do not count."""
+        arguments = (body,) if mask is None else (body, mask)
+        axes = tuple(sorted({a for argument in arguments for a in argument.axes} - {axis}))
+        return self._make("reduce", arguments, (function, axis), _reduced(function, body), axes, body.inner)
+
+    def reduce_rows(self, function: str, name: str, body: Node, mask: Node | None) -> Node:
+        """Reduces a ragged axis: one value a row is left."""
+        arguments = (body,) if mask is None else (body, mask)
+        axes = tuple(sorted({a for argument in arguments for a in argument.axes}))
+        kind = _reduced(function, body)
+        return self._make("reduce_rows", arguments, (function, name), kind, axes, body.inner, batched=True, ragged="")
+
+    def scatter(
+        self, function: str, start: IndexAxis, end: IndexAxis, body: Node, where: Node, mask: Node | None
+    ) -> Node:
+        """A join: entry ``i`` of ``end`` reduces the members ``g`` of ``start`` with ``where[g] == i``."""
+        arguments = (body, where) if mask is None else (body, where, mask)
+        axes = tuple(sorted(({a for argument in arguments for a in argument.axes} - {start}) | {end}))
+        return self._make("scatter", arguments, (function, start, end), _reduced(function, body), axes, body.inner)
+
+    def call(self, model: str, names: Sequence[str], arguments: Sequence[Node]) -> Node:
+        """A model call; ``names`` are the part names of its inputs."""
+        return self._make("call", tuple(arguments), (model, *names), Scalar.OPAQUE, (), (), batched=True, ragged="")
+
+    def output(self, call: Node, name: str, inner: tuple[Axis, ...], kind: Scalar = Scalar.REAL) -> Node:
+        """One real part of a call's outputs."""
+        return self._make("output", (call,), (name,), kind, (), inner, batched=True)
+
+    def features(self, call: Node, key: str, inner: tuple[Axis, ...]) -> Node:
+        """The penultimate representation of a call, detached."""
+        return self._make("features", (call,), (key,), Scalar.REAL, (), inner, batched=True)
+
+    def feature_input(self, key: str, inner: tuple[Axis, ...]) -> Node:
+        """Features that a formula is handed from outside."""
+        return self._make("feature_input", (), (key,), Scalar.REAL, (), inner, batched=True)
+
+    def aggregate(self, function: str, *arguments: Node) -> Node:
+        """A function of an array's only inner axis."""
+        kind = Scalar.INT if function == "argmax" else Scalar.REAL
+        return self._make("aggregate", arguments, (function,), kind, arguments[0].axes, (), batched=None, ragged="")
+
+    def _make(
+        self,
+        operation: str,
+        arguments: tuple[Node, ...],
+        attributes: tuple[Any, ...],
+        kind: Scalar,
+        axes: tuple[IndexAxis, ...],
+        inner: tuple[Axis, ...],
+        batched: bool | None = None,
+        ragged: str | None = None,
+    ) -> Node:
+        typed = tuple((type(value).__name__, value) for value in attributes)
+        key = (operation, tuple(argument.identity for argument in arguments), typed, inner, kind)
+        found = self._interned.get(key)
+        if found is None:
+            is_batched = any(argument.batched for argument in arguments) if batched is None else batched
+            if ragged is None:
+                ragged = next((argument.ragged for argument in arguments if argument.ragged), None)
+            found = Node(
+                len(self._interned), operation, arguments, attributes, kind, axes, inner, is_batched, ragged or None,
+                self.span,
+            )  # fmt: skip
+            self._interned[key] = found
+        return found
+
+
+def inner_size(axis: Axis, sizes: dict[str, int]) -> int | None:
+    """The size of an inner axis, None where it differs by row or is not known."""
+    match axis:
+        case SetAxis(name):
+            return sizes.get(name)
+        case FixedAxis(size):
+            return size
+        case OpenAxis() | RaggedAxis():
+            return None
+
+
+def _element_kind(operation: str, arguments: Sequence[Node]) -> Scalar:
+    if operation in _TRUTHS:
+        return Scalar.BOOL
+    values = arguments[1:] if operation == "where" else arguments
+    if operation in _KEEP_INT or operation == "where":
+        kinds = {argument.kind for argument in values}
+        if len(kinds) == 1:
+            return kinds.pop()
+    assert operation in OPERATIONS, operation
+    return Scalar.REAL
+
+
+def _reduced(function: str, body: Node) -> Scalar:
+    if function == "mean" or body.kind is Scalar.REAL:
+        return Scalar.REAL
+    return Scalar.INT if function in ("sum", "count") else body.kind

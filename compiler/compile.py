@@ -1,0 +1,161 @@
+"""From a checked spec to IR. ``lower`` is the pipeline; nothing here imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+
+from pdual.compiler.builder import Builder
+from pdual.compiler.duals import dual_choices
+from pdual.compiler.graph import DataGraph, Graph, ObjectiveTerm
+from pdual.compiler.ir import Node
+from pdual.compiler.layout import Layout
+from pdual.compiler.lower import FeatureKeys, Lowering
+from pdual.compiler.rows import PartRows, family_rows
+from pdual.compiler.walk import Walk
+from pdual.dsl import typed
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.registry import architectures
+from pdual.dsl.declarations.signature import Sizes
+from pdual.dsl.diagnostics import Collector, Diagnostic, Severity, refuse
+from pdual.dsl.operations.interval import Interval
+from pdual.dsl.types import ArrayType, Kind, MemberFeatures, MemberOf
+
+
+def lower(
+    spec: typed.TypedSpec,
+    knowns: Mapping[str, Known],
+    overrides: Mapping[str, str] | None = None,
+    minimize: bool = True,
+) -> tuple[Graph, tuple[Diagnostic, ...]]:
+    """The IR of a spec for known structure; diagnostics are warnings and errors about ranges and duals.
+
+    ``overrides`` replaces how multipliers are held (``--dual``): kind by family name, ``"*"`` for all of them. ``minimize`` false
+    drops the objective (feasibility only).
+    """
+    found = Collector()
+    labels = index_labels(spec, knowns)
+    sizes = {name: len(members) for name, members in labels.items()}
+    walk = make_walk(spec, knowns, sizes)
+    keys = FeatureKeys(feature_types(spec, sizes))
+    graphs = tuple(
+        _data_graph(spec, data.name, walk, labels, keys, overrides or {}, minimize, found)
+        for data in spec.data
+        if any(block.data == data.name for block in spec.blocks)
+    )
+    data_free = _data_free(spec, keys, walk) if minimize else ()
+    return Graph(spec, knowns, sizes, labels, graphs, data_free), found.diagnostics
+
+
+def index_labels(spec: typed.TypedSpec, knowns: Mapping[str, Known]) -> Mapping[str, Sequence[str]]:
+    """The members of every index set that is known."""
+    labels: dict[str, Sequence[str]] = {}
+    for item in spec.sets:
+        if item.labels is not None:
+            labels[item.name] = item.labels
+        elif item.given is not None and item.given in knowns:
+            labels[item.name] = knowns[item.given].sets[item.name]
+    return labels
+
+
+def make_walk(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) -> Walk:
+    """The interval walk with every declared range."""
+    fields: dict[str, Interval] = {}
+    members: dict[str, str] = {}
+    for data in spec.data:
+        for item in data.fields:
+            if isinstance(item.type, ArrayType) and isinstance(item.type.element, MemberOf):
+                members[item.name] = item.type.element.set
+            fields[item.name] = Interval(-inf if item.low is None else item.low, inf if item.high is None else item.high)
+    outputs = {
+        (model.name, output.name): Interval(-inf if output.low is None else output.low, inf if output.high is None else output.high)
+        for model in spec.models
+        for output in model.signature.outputs
+        if output.type.element is Kind.REAL
+    }
+    return Walk(knowns, sizes, fields, outputs, members)
+
+
+def feature_types(spec: typed.TypedSpec, sizes: Sizes) -> Mapping[str, ArrayType | MemberFeatures]:
+    """The type of every model's penultimate representation, where it has one."""
+    types: dict[str, ArrayType | MemberFeatures] = {}
+    for model in spec.models:
+        if model.architecture is not None:
+            declaration = architectures()[model.architecture.architecture]
+            kind = declaration.features(model.signature, model.architecture.settings, sizes)
+            if kind is not None:
+                types[model.name] = kind
+    return types
+
+
+def _data_graph(
+    spec: typed.TypedSpec,
+    data: str,
+    walk: Walk,
+    labels: Mapping[str, Sequence[str]],
+    keys: FeatureKeys,
+    overrides: Mapping[str, str],
+    minimize: bool,
+    found: Collector,
+) -> DataGraph:
+    blocks = [block for block in spec.blocks if block.data == data]
+    grouped = next((block for block in blocks if block.group_by is not None), None)
+    if grouped is not None:
+        raise refuse("PD253", grouped.span, data=data)
+    lowering = Lowering(spec, Builder(), keys)
+    objective = tuple(
+        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
+        for block in blocks
+        for term in block.objectives
+        if minimize
+    )
+    parts = tuple(
+        part
+        for block in blocks
+        for family in block.families
+        if overrides.get(family.name, overrides.get("*")) != "none"
+        for part in family_rows(family, lowering, walk, labels, found)
+        if part.layout.size
+    )
+    layout = Layout(data, tuple(part.layout for part in parts))
+    metrics = tuple(
+        (metric.name, _as_real(lowering, lowering.scalar(metric.value, {}))) for block in blocks for metric in block.metrics
+    )
+    features: dict[str, Node] = {}
+    duals = tuple(
+        choice
+        for block in blocks
+        for choice in dual_choices(spec, block, layout, parts, lowering, keys, walk, overrides, features, found)
+    )
+    return DataGraph(data, objective, parts, metrics, features, duals, layout)
+
+
+def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) -> float:
+    """The constant that a term is divided by."""
+    if term.scale is None:
+        return 1.0
+    scale = walk.range(lowering.scalar(term.scale, {}), {})
+    if not scale.is_bounded or scale.lo <= 0 or scale.hi - scale.lo > 1e-9 * scale.hi:
+        raise refuse("PD303", term.scale.span, found=scale)
+    return scale.hi if scale.is_point else (scale.lo + scale.hi) / 2
+
+
+def _data_free(spec: typed.TypedSpec, keys: FeatureKeys, walk: Walk) -> tuple[ObjectiveTerm, ...]:
+    lowering = Lowering(spec, Builder(), keys)
+    return tuple(
+        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk)) for term in spec.objectives
+    )
+
+
+def _as_real(lowering: Lowering, node: Node) -> Node:
+    return lowering.builder("as_real", node) if node.kind != "real" else node
+
+
+def errors_in(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics that stop the pipeline."""
+    from pdual.dsl.catalogue import CATALOGUE
+
+    return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)
+
+
+__all__ = ["PartRows", "errors_in", "feature_types", "index_labels", "lower", "make_walk"]

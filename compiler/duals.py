@@ -1,0 +1,185 @@
+"""Which multipliers are held how: resolves duals to columns, features to members, formulas to nodes with ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+from pdual.compiler.graph import DualChoice, FormulaNode
+from pdual.compiler.ir import Node
+from pdual.compiler.layout import Layout, Sense
+from pdual.compiler.lower import FeatureKeys, Lowering, own_axes
+from pdual.compiler.rows import PartRows
+from pdual.compiler.walk import Walk, places
+from pdual.dsl import typed
+from pdual.dsl.diagnostics import Collector
+from pdual.dsl.operations.interval import Interval, union
+from pdual.dsl.operations.operation import Pair
+from pdual.dsl.types import Axis, FixedAxis, MemberFeatures, SetAxis
+
+
+def dual_choices(
+    spec: typed.TypedSpec,
+    block: typed.TypedBlock,
+    layout: Layout,
+    parts: Sequence[PartRows],
+    lowering: Lowering,
+    keys: FeatureKeys,
+    walk: Walk,
+    overrides: Mapping[str, str],
+    features: dict[str, Node],
+    found: Collector,
+) -> tuple[DualChoice, ...]:
+    """Every dual of a block with the columns it holds; nodes of the features they read are added to ``features``."""
+    by_name = {(part.layout.family, part.layout.part): part for part in parts}
+    choices: list[DualChoice] = []
+    for dual in block.duals:
+        for kind, names in _by_kind(dual, overrides).items():
+            held = [by_name[name] for name in names if name in by_name]
+            if held:
+                choices.append(_choice(spec, dual, kind, held, layout, lowering, keys, walk, features, found))
+    return tuple(choices)
+
+
+def _by_kind(dual: typed.TypedDual, overrides: Mapping[str, str]) -> Mapping[str, list[tuple[str, str]]]:
+    written = dual.value.kind if isinstance(dual.value, typed.HeldDual) else "formula"
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for family, part in dual.parts:
+        override = overrides.get(family, overrides.get("*"))
+        kind = written if override is None or (override == "learned" and written == "formula") else override
+        kinds.setdefault(kind, []).append((family, part))
+    return kinds
+
+
+def _choice(
+    spec: typed.TypedSpec,
+    dual: typed.TypedDual,
+    kind: str,
+    held: Sequence[PartRows],
+    layout: Layout,
+    lowering: Lowering,
+    keys: FeatureKeys,
+    walk: Walk,
+    features: dict[str, Node],
+    found: Collector,
+) -> DualChoice:
+    columns = tuple(sorted(c for part in held for c in range(*layout.columns_of(part.layout).indices(layout.columns))))
+    ordered = sorted(held, key=lambda part: layout.columns_of(part.layout).start)
+    names = tuple(part.layout.name for part in ordered)
+    if isinstance(dual.value, typed.FormulaDual):
+        outside = Lowering(spec, lowering.builder, keys, features_outside=True)
+        formulas = tuple(_formula(dual.value, part, outside, walk, found) for part in ordered)
+        cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
+        reads = _formula_features(dual.value, lowering, keys, features) if kind == "formula" else {}
+        return DualChoice(kind, names, columns, cap, dual, reads, (), formulas if kind == "formula" else ())
+    choice = DualChoice(kind, names, columns, dual.value.cap, dual, {})
+    if kind != "learned":
+        return choice
+    if dual.value.on is None:
+        found.add("PD440", dual.span, kind=kind)
+        return choice
+    reads = _read(dual.value.on, lowering, keys, features)
+    return replace(choice, features=reads, members=_members(ordered, reads, dual, keys, found))
+
+
+def _read(
+    on: typed.TypedExpression, lowering: Lowering, keys: FeatureKeys, features: dict[str, Node]
+) -> Mapping[str, tuple[Axis, ...]]:
+    """What a learned dual reads: features of a call, or any value of the row (flattened by its store)."""
+    if isinstance(on, typed.FeaturesOf):
+        entries = keys.entries(on.call)
+        for key, axes in entries.items():
+            features[key] = lowering.feature(on.call, key, axes)
+        return entries
+    value = lowering.value(on, {})
+    nodes = (value.re, value.im) if isinstance(value, Pair) else (value,)
+    found: dict[str, tuple[Axis, ...]] = {}
+    for node in nodes:
+        assert isinstance(node, Node)
+        key = f"on%{node.identity}"
+        features[key] = node
+        found[key] = node.inner
+    return found
+
+
+def _members(
+    held: Sequence[PartRows],
+    reads: Mapping[str, tuple[Axis, ...]],
+    dual: typed.TypedDual,
+    keys: FeatureKeys,
+    found: Collector,
+) -> tuple[tuple[str, int, str], ...]:
+    """For features per member: which member each column reads, and the head that columns of one part share."""
+    assert isinstance(dual.value, typed.HeldDual)
+    on = dual.value.on
+    if not isinstance(on, typed.FeaturesOf) or not isinstance(keys.types[on.call.model], MemberFeatures):
+        return ()
+    by_set = {axes[0].set: key for key, axes in reads.items() if isinstance(axes[0], SetAxis)}
+    members: list[tuple[str, int, str]] = []
+    for part in held:
+        layout = part.layout
+        position = next((i for i, name in enumerate(layout.sets) if name in by_set), None)
+        if position is None:
+            found.add("PD441", dual.span, family=layout.family, sets=", ".join(sorted(by_set)))
+            continue
+        for place in layout.members:
+            others = [str(member) for i, member in enumerate(place) if i != position]
+            head = f"{layout.name}[{','.join(others)}]" if others else layout.name
+            members.append((by_set[layout.sets[position]], place[position], head))
+    return tuple(members)
+
+
+def _formula(
+    dual: typed.FormulaDual, part: PartRows, lowering: Lowering, walk: Walk, found: Collector
+) -> FormulaNode:
+    axes = own_axes(dual.binders)
+    named = tuple(axis for axis in axes if axis is not None)
+    indices = {b.identity: lowering.builder.index(a) for b, a in zip(dual.binders, named, strict=True)}
+    node = lowering.scalar(dual.value, indices)
+    interval: Interval | None = None
+    for place in part.layout.members or places(named, walk.sizes):
+        here = walk.range(node, dict(zip(part.axes, place, strict=True)))
+        interval = here if interval is None else union(interval, here)
+    assert interval is not None
+    if part.layout.sense is Sense.AT_MOST and interval.lo < 0:
+        found.add("PD430", dual.value.span, family=part.layout.name, range=interval)
+    if interval.hi == inf:
+        found.add("PD431", dual.value.span, family=part.layout.name, range=interval)
+    return FormulaNode(part.layout.name, node, part.axes, interval)
+
+
+def _formula_features(
+    dual: typed.FormulaDual, lowering: Lowering, keys: FeatureKeys, features: dict[str, Node]
+) -> Mapping[str, tuple[Axis, ...]]:
+    """The features that a formula reads, registered as outputs of the block's program."""
+    reads: dict[str, tuple[Axis, ...]] = {}
+    for call in _feature_calls(dual.value):
+        for key, axes in keys.entries(call).items():
+            features[key] = lowering.feature(call, key, axes)
+            reads[key] = axes
+    return reads
+
+
+def _feature_calls(expression: typed.TypedExpression) -> list[typed.ModelCall]:
+    match expression:
+        case typed.FeaturesOf(call=call):
+            return [call]
+        case typed.Apply(arguments=children) | typed.Aggregate(arguments=children) | typed.ModelCall(arguments=children):
+            pass
+        case typed.Select(base=base, indices=chosen):
+            children = (base, *chosen)
+        case typed.OutputOf(call=call):
+            children = (call,)
+        case typed.LetRef(definition=definition):
+            children = (definition.body,)
+        case typed.Reduce(binders=binders, body=body):
+            children = (body, *(b.where for b in binders if b.where is not None))
+        case _:
+            children = ()
+    return [call for child in children for call in _feature_calls(child)]
+
+
+def vector_width(axes: Sequence[Axis]) -> int | None:
+    """The width of flat features."""
+    return axes[0].size if len(axes) == 1 and isinstance(axes[0], FixedAxis) else None

@@ -1,0 +1,196 @@
+"""IR to torch.fx: one GraphModule for a list of outputs. Models are leaf modules, constants are buffers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+
+from pdual.compiler import kernels
+from pdual.compiler.constants import Constants, is_constant
+from pdual.compiler.emit_nodes import NodeEmitter
+from pdual.compiler.ir import IndexAxis, Node, topological
+from pdual.dsl.types import RaggedAxis
+
+
+class Emission:
+    """Builds one GraphModule with the call ``module(values, ids, features)``.
+
+    ``values``: a RowBatch's fields by part name; ``ids``: [batch] int64; ``features``: only what ``feature_input`` nodes read.
+    """
+
+    def __init__(self, constants: Constants, sizes: Mapping[str, int], models: nn.ModuleDict, dtype: torch.dtype) -> None:
+        self._graph = fx.Graph()
+        self._tracer = fx.proxy.GraphAppendingTracer(self._graph)
+        self._root = nn.Module()
+        self._constants = constants
+        self._models = models
+        self._dtype = dtype
+        self._values = self._proxy(self._graph.placeholder("values"))
+        self._ids = self._proxy(self._graph.placeholder("ids"))
+        self._features = self._proxy(self._graph.placeholder("features", default_value=None))
+        self._emitter = NodeEmitter(sizes, dtype, self.call)
+        self._done: dict[int, Any] = {}
+        self._buffers = 0
+        self.sizes = sizes
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """Records a call of a function that is not traced into."""
+        return self._tracer.create_proxy("call_function", function, arguments, {})
+
+    def buffer(self, value: Tensor, hint: str = "constant") -> Any:
+        """A constant of the module: reals in the program's precision."""
+        name = f"{hint}_{self._buffers}"
+        self._buffers += 1
+        self._root.register_buffer(name, value.to(self._dtype) if value.is_floating_point() else value, persistent=False)
+        return self._proxy(self._graph.get_attr(name))
+
+    def constant(self, node: Node) -> Tensor:
+        """The folded value of a constant node, in double precision."""
+        return self._constants.value(node)
+
+    def value(self, node: Node) -> Any:
+        """The proxy of a node's value; everything below it is emitted once."""
+        for item in topological([node]):
+            if item.identity not in self._done:
+                self._done[item.identity] = self._emit(item)
+        return self._done[node.identity]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the program's reals."""
+        return self._dtype
+
+    def dense(self, node: Node) -> Any:
+        """A node's value, a constant becoming a buffer."""
+        self.value(node)
+        return self._materialised(node)
+
+    def rows(self, node: Node) -> Any:
+        """A scalar node as one number a row: [batch]."""
+        value = self.dense(node)
+        return value if node.batched else value.expand(self._ids.shape[0])
+
+    def flat(self, node: Node, axes: Sequence[IndexAxis], members: Sequence[tuple[int, ...]]) -> Any:
+        """A node on the live entries of a part, [batch, entries]; where it does not vary along an axis, it is repeated."""
+        value = self._emitter.spread(self.dense(node), node, axes)
+        if not node.batched:
+            value = value.expand(self._ids.shape[0], *([-1] * len(axes)))
+        if not axes:
+            return value.unsqueeze(1)
+        value = value.flatten(1) if len(axes) > 1 else value
+        chosen = self._positions(axes, members)
+        if chosen == list(range(prod(self.sizes[axis.set] for axis in axes))):
+            return value
+        if len(chosen) == 1:
+            return value.narrow(1, chosen[0], 1)
+        return value.index_select(1, self.buffer(torch.tensor(chosen), "entries"))
+
+    def entries(self, node: Node, axes: Sequence[IndexAxis], members: Sequence[tuple[int, ...]]) -> Tensor:
+        """A constant node on the live entries of a part, [entries], double precision."""
+        value: Tensor = self._emitter.spread(self.constant(node).to(torch.float64), node, axes)
+        return value.reshape(-1)[torch.tensor(self._positions(axes, members))]
+
+    def no_columns(self) -> Any:
+        """An empty residual matrix: [batch, 0]."""
+        return self._ids.new_zeros((self._ids.shape[0], 0), dtype=self._dtype)
+
+    def always(self, columns: int) -> Any:
+        """A mask that keeps everything: [batch, columns]."""
+        return self._ids.new_ones((1, columns), dtype=torch.bool).expand(self._ids.shape[0], columns)
+
+    def _positions(self, axes: Sequence[IndexAxis], members: Sequence[tuple[int, ...]]) -> list[int]:
+        """Flat positions, the axes in sorted order (the layout of every value)."""
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        flat = []
+        for member in members:
+            position = 0
+            for i in order:
+                position = position * self.sizes[axes[i].set] + member[i]
+            flat.append(position)
+        return flat
+
+    def finish(self, outputs: Any) -> fx.GraphModule:
+        """The module that returns these proxies."""
+        self._graph.output(fx.node.map_aggregate(outputs, lambda item: item.node if isinstance(item, fx.Proxy) else item))
+        self._graph.eliminate_dead_code()
+        module = fx.GraphModule(self._root, self._graph)
+        self._graph.lint()
+        return module
+
+    def _proxy(self, node: fx.Node) -> Any:
+        return fx.Proxy(node, self._tracer)
+
+    def _emit(self, node: Node) -> Any:
+        if is_constant(node):
+            return _LAZY
+        match node.operation:
+            case "field":
+                name, component = node.attributes
+                return self._values[f"{name}.{component}" if component else name]
+            case "call":
+                return self._call(node)
+            case "output":
+                return self._read(node.arguments[0])[0][node.attributes[0]]
+            case "features":
+                key = str(node.attributes[0])
+                inside = key.split("/", 1)[1] if "/" in key else ("" if not _is_ragged(node) else "token")
+                return self._detached(self._read(node.arguments[0])[1][inside], node)
+            case "feature_input":
+                return self._features[node.attributes[0]]
+            case "norm":
+                return self._norm(node.attributes[0])
+        if node.operation == "divide" and is_constant(node.arguments[1]) and not is_constant(node.arguments[0]):
+            return self._times_reciprocal(node)
+        return self._emitter.emit(node, [self._materialised(argument) for argument in node.arguments])
+
+    def _materialised(self, node: Node) -> Any:
+        value = self._done[node.identity]
+        if value is _LAZY:
+            value = self.buffer(self.constant(node))
+            self._done[node.identity] = value
+        return value
+
+    def _times_reciprocal(self, node: Node) -> Any:
+        """A division by a constant is a multiplication: cheaper forward and backward."""
+        top, bottom = node.arguments
+        value = self._emitter.aligned(self._materialised(top), top, node.axes, len(node.inner), node.ragged, node.batched)
+        inverse = self.buffer(self.constant(bottom).to(torch.float64).reciprocal())
+        return torch.mul(value, self._emitter.aligned(inverse, bottom, node.axes, len(node.inner), node.ragged, node.batched))
+
+    def _call(self, node: Node) -> Any:
+        model, *names = node.attributes
+        if model not in dict(self._root.named_children()):
+            self._root.add_module(model, self._models[model])
+        inputs = {name: self._materialised(argument) for name, argument in zip(names, node.arguments, strict=True)}
+        inputs["@row"] = self._ids
+        return self._tracer.create_proxy("call_module", model, (inputs,), {})
+
+    def _read(self, call: Node) -> Any:
+        """(outputs, features) of a call."""
+        value = self._done[call.identity]
+        return self.call(operator.getitem, value, 0), self.call(operator.getitem, value, 1)
+
+    def _detached(self, value: Any, node: Node) -> Any:
+        return self.call(_detach_ragged, value) if _is_ragged(node) else value.detach()
+
+    def _norm(self, model: str) -> Any:
+        name = f"norm_of_{model}"
+        if name not in dict(self._root.named_children()):
+            self._root.add_module(name, kernels.ParameterNorm(self._models[model]))
+        return self._tracer.create_proxy("call_module", name, (), {})
+
+
+_LAZY = object()  # a constant that becomes a buffer only when something batched reads it
+
+
+def _is_ragged(node: Node) -> bool:
+    return any(isinstance(axis, RaggedAxis) for axis in node.inner)
+
+
+def _detach_ragged(value: Any) -> Any:
+    return type(value)(value.values.detach(), value.offsets)

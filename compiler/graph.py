@@ -1,0 +1,94 @@
+"""A whole spec as IR: for every data set its objective terms, rows, metrics and features; and how its multipliers are held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.layout import Layout
+from pdual.compiler.rows import PartRows
+from pdual.dsl import typed
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.operations.interval import Interval
+from pdual.dsl.types import Axis
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveTerm:
+    """One term: a real number a row, divided by ``scale``."""
+
+    value: Node
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaNode:
+    """A dual that is a formula: the node of one part's multipliers, on the part's axes, and its inferred range."""
+
+    part: str
+    value: Node
+    axes: tuple[IndexAxis, ...]
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class DualChoice:
+    """How some parts are held; ``formulas`` only where the kind is ``formula``, ``features`` only where it reads them.
+
+    ``features`` maps a key to the inner axes of the tensor under it; ``members`` gives (key, position, head) for every column when
+    they are per member.
+    """
+
+    kind: str
+    parts: tuple[str, ...]
+    columns: tuple[int, ...]
+    cap: float
+    written: typed.TypedDual
+    features: Mapping[str, tuple[Axis, ...]]
+    members: tuple[tuple[str, int, str], ...] = ()
+    formulas: tuple[FormulaNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataGraph:
+    """Everything over one data set."""
+
+    data: str
+    objective: tuple[ObjectiveTerm, ...]
+    parts: tuple[PartRows, ...]
+    metrics: tuple[tuple[str, Node], ...]
+    features: Mapping[str, Node]
+    duals: tuple[DualChoice, ...]
+    layout: Layout
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """Every node that something is read from."""
+        masks = [part.mask for part in self.parts if part.mask is not None]
+        return (
+            *(term.value for term in self.objective),
+            *(part.residual for part in self.parts),
+            *masks,
+            *(node for _, node in self.metrics),
+            *self.features.values(),
+        )
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A lowered spec with the known structure it was lowered for."""
+
+    spec: typed.TypedSpec
+    knowns: Mapping[str, Known]
+    sizes: Mapping[str, int]
+    labels: Mapping[str, Sequence[str]]
+    data: tuple[DataGraph, ...]
+    data_free: tuple[ObjectiveTerm, ...]
+
+    @property
+    def objective_scale(self) -> float:
+        """What multiplies a scaled multiplier back to the problem's units: the common scale of the objective, 1 where terms differ."""
+        scales = {term.scale for graph in self.data for term in graph.objective}
+        scales |= {term.scale for term in self.data_free}
+        return scales.pop() if len(scales) == 1 else 1.0

@@ -1,0 +1,193 @@
+"""The reference interpreter: the second meaning of a checked spec, in scalar loops over rows and indices.
+
+It shares nothing with the compiler but the scalar meaning of each operation, and it needs neither torch nor
+numpy. Models are opaque: their outputs are handed to it. Where the two differ on a program, one of them is
+wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from pdual.compiler.interpreter_expressions import children, size_of, value_of
+from pdual.compiler.interpreter_scope import (
+    Environment,
+    EvaluationError,
+    GroupValues,
+    Models,
+    RowValues,
+    Scope,
+    Value,
+)
+from pdual.dsl.parts import PartShape, part_shapes
+from pdual.dsl.typed import (
+    Apply,
+    Binder,
+    FeaturesOf,
+    FieldRef,
+    LetRef,
+    ModelCall,
+    SquaredNorm,
+    TypedBlock,
+    TypedExpression,
+    TypedFamily,
+    TypedMetric,
+)
+from pdual.dsl.types import ArrayType, Kind
+
+__all__ = [
+    "Environment",
+    "EvaluationError",
+    "GroupValues",
+    "Models",
+    "RowEntry",
+    "RowValues",
+    "Value",
+    "evaluate",
+    "is_constant",
+    "metric_of",
+    "objective_of",
+    "rows_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RowEntry:
+    """One entry of one part at one row: ``left <= right`` or ``left == right``, in the problem's units.
+
+    ``members``: the position of each of the family's indices. A masked entry is switched off in this row and
+    all its numbers are 0.
+    """
+
+    part: str
+    members: tuple[int, ...]
+    left: float
+    right: float
+    masked: bool = False
+
+    @property
+    def residual(self) -> float:
+        """``left - right``."""
+        return self.left - self.right
+
+
+def evaluate(
+    expression: TypedExpression,
+    environment: Environment,
+    row: RowValues | GroupValues,
+    indices: Mapping[int, int] | None = None,
+) -> Value:
+    """The value of an expression at one row or group; ``indices``: its free ones by their binder's identity.
+
+    Raises EvaluationError where it has none: outside an operation's domain, or a mean, max or min over none.
+    """
+    return value_of(expression, Scope(environment, row, dict(indices or {})))
+
+
+def objective_of(
+    block: TypedBlock, environment: Environment, row: RowValues | GroupValues, *, scaled: bool = False
+) -> float:
+    """The block's term of the objective at one row or group: the sum of its ``minimize`` statements.
+
+    In the problem's units, or each divided by its ``scale`` when ``scaled``. Raises EvaluationError as
+    ``evaluate`` does.
+    """
+    scope = Scope(environment, row, {})
+    total = 0.0
+    for objective in block.objectives:
+        unit = value_of(objective.scale, scope) if scaled and objective.scale is not None else 1.0
+        total += value_of(objective.value, scope) / unit
+    return total
+
+
+def metric_of(metric: TypedMetric, environment: Environment, row: RowValues | GroupValues) -> float:
+    """A metric at one row or group; a truth value counts as 0 or 1. Raises EvaluationError."""
+    return float(value_of(metric.value, Scope(environment, row, {})))
+
+
+def rows_of(family: TypedFamily, environment: Environment, row: RowValues | GroupValues) -> list[RowEntry]:
+    """The entries of a family at one row: part by part, in each by its indices, the last fastest.
+
+    An entry does not exist where a filter turns it away in every row, whatever its fields, or where its bound
+    is the same in every row and infinite (``left`` is -inf or ``right`` is inf: nothing is asked). What only
+    this row turns away is masked. Raises EvaluationError as ``evaluate`` does.
+    """
+    complex_valued = any(_is_complex(operand) for operand in family.operands)
+    entries = list(_entries(family.binders, family.operands, Scope(environment, row, {})))
+    return [
+        entry
+        for shape in part_shapes(family.operators, complex_valued)
+        for scope, masked in entries
+        if (entry := _entry(family, shape, scope, masked)) is not None
+    ]
+
+
+def is_constant(expression: TypedExpression) -> bool:
+    """Whether an expression is the same in every row: no field of it, no model, no let that reads one."""
+    if isinstance(expression, FieldRef | ModelCall | FeaturesOf | SquaredNorm):
+        return False
+    if isinstance(expression, LetRef):
+        filters = [binder.where for binder in expression.definition.binders if binder.where is not None]
+        return all(map(is_constant, (expression.definition.body, *filters)))
+    return all(map(is_constant, children(expression)))
+
+
+def _entries(
+    binders: Sequence[Binder], used_in: Sequence[TypedExpression], scope: Scope, masked: bool = False
+) -> Iterator[tuple[Scope, bool]]:
+    """A scope for every entry that exists, and whether this row masks it."""
+    if not binders:
+        yield scope, masked
+        return
+    first, rest = binders[0], binders[1:]
+    filters = [binder.where for binder in binders if binder.where is not None]
+    for position in range(size_of(first, (*filters, *used_in), scope)):
+        inner = scope.bind(first, position)
+        known = True if first.where is None else _before_rows(first.where, inner)
+        if known is False:
+            continue
+        off = masked or (first.where is not None and known is None and not value_of(first.where, inner))
+        yield from _entries(rest, used_in, inner, off)
+
+
+def _before_rows(condition: TypedExpression, scope: Scope) -> bool | None:
+    """The truth of a filter at these indices where it is the same in every row; None where a row decides."""
+    if is_constant(condition):
+        return bool(value_of(condition, scope))
+    if not isinstance(condition, Apply) or condition.operation not in ("and", "or", "not"):
+        return None
+    known = [_before_rows(argument, scope) for argument in condition.arguments]
+    if condition.operation == "not":
+        return None if known[0] is None else not known[0]
+    deciding = condition.operation == "or"
+    if deciding in known:
+        return deciding
+    return None if None in known else not deciding
+
+
+def _entry(family: TypedFamily, shape: PartShape, scope: Scope, masked: bool) -> RowEntry | None:
+    members = tuple(scope.position(binder) for binder in family.binders)
+    left, right = family.operands[shape.left], family.operands[shape.right]
+    if not shape.equality and any(
+        is_constant(operand) and _component(operand, shape, scope) == nothing_asked
+        for operand, nothing_asked in ((left, -inf), (right, inf))
+    ):
+        return None
+    if masked:
+        return RowEntry(shape.name, members, 0.0, 0.0, masked=True)
+    lower, upper = _component(left, shape, scope), _component(right, shape, scope)
+    if not shape.equality and (lower == -inf or upper == inf):
+        return RowEntry(shape.name, members, 0.0, 0.0, masked=True)
+    return RowEntry(shape.name, members, lower, upper)
+
+
+def _component(operand: TypedExpression, shape: PartShape, scope: Scope) -> float:
+    """The operand's real or imaginary part, as the part of the relation asks."""
+    value = value_of(operand, scope)
+    return float(value.imag if shape.component == "im" else value.real)
+
+
+def _is_complex(operand: TypedExpression) -> bool:
+    return isinstance(operand.type, ArrayType) and operand.type.element is Kind.COMPLEX

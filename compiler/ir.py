@@ -1,0 +1,102 @@
+"""The intermediate representation: a DAG of real, integer and truth values with named axes.
+
+How it differs from the typed spec: complex values are pairs of real nodes; a bound index is an *axis* of the value (named by its set
+and a level, so that two indices over one set can meet); whole arrays that nobody has indexed yet keep their axes in ``inner``, by
+position; equal subexpressions are one node, because the builder interns what it makes.
+
+A node's value has the layout ``[batch] + axes (sorted) + inner``; ``batched`` tells whether the batch is there. A ``ragged`` node has,
+in place of the batch, one entry for every element of every row's ragged axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pdual.dsl.spans import NOWHERE, Span
+from pdual.dsl.types import Axis
+
+
+class Scalar(StrEnum):
+    """What one entry of a node is. ``OPAQUE`` is what a model call returns, before an output is taken from it."""
+
+    REAL = "real"
+    INT = "int"
+    BOOL = "bool"
+    OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class IndexAxis:
+    """An index over a set; ``level`` tells apart indices over one set that meet in one expression."""
+
+    set: str
+    level: int = 0
+
+    def __str__(self) -> str:
+        return self.set if not self.level else f"{self.set}'{self.level}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operation. Compared by identity: the builder never makes the same node twice.
+
+    ``operation`` is a primitive of ``pdual.dsl.operations`` or structural:
+
+    ============ ======================================================================================
+    number       ``attributes = (value,)``
+    given        ``(given, field, component)``; component "", "re" or "im"; likewise ``field``
+    field        ``(field, component)`` of the row
+    index        the position of ``axes[0]`` itself
+    ragged_index the position along the ragged axis ``(name,)``
+    select       ``(base, index)``: takes the first inner axis of base
+    collect      ``(axes...)``: named axes become the leading inner axes
+    spread       the same value along further axes
+    norm         ``(model,)``: the sum of squares of its parameters
+    reduce       ``(function, axis)`` of ``(body, mask?)``: sum, mean, max, min over a named axis
+    reduce_rows  ``(function, ragged axis)`` of ``(body, mask?)``: over a ragged axis
+    scatter      ``(function, from, to)`` of ``(body, map, mask?)``: entry i reduces the members g with map[g] = i
+    call         ``(model,)`` of the lowered inputs; ``(part names...)`` follow
+    output       ``(part name,)`` of a call
+    features     ``(key,)`` of a call; ``feature_input`` ``(key,)`` is the same handed in from outside
+    aggregate    ``(function,)``: argmax, top_mean, bottom_mean over the only inner axis
+    ============ ======================================================================================
+    """
+
+    identity: int
+    operation: str
+    arguments: tuple[Node, ...]
+    attributes: tuple[Any, ...]
+    kind: Scalar
+    axes: tuple[IndexAxis, ...]
+    inner: tuple[Axis, ...]
+    batched: bool
+    ragged: str | None
+    span: Span = field(default=NOWHERE)
+
+    def __str__(self) -> str:
+        layout = ", ".join([*(["row"] if self.batched else []), *map(str, self.axes), *(f"<{a}>" for a in self.inner)])
+        arguments = " ".join(f"%{argument.identity}" for argument in self.arguments)
+        attributes = " ".join(map(str, self.attributes))
+        return f"%{self.identity} = {self.operation} {arguments} {attributes} : {self.kind}[{layout}]".replace("  ", " ")
+
+
+def topological(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every node that the roots need, arguments first, each once."""
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node.identity not in seen:
+            seen.add(node.identity)
+            stack.append((node, True))
+            stack.extend((argument, False) for argument in reversed(node.arguments))
+
+
+def depends_on_model(roots: Iterable[Node]) -> bool:
+    """Whether any model is called below the roots."""
+    return any(node.operation == "call" for node in topological(roots))

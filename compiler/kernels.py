@@ -1,0 +1,79 @@
+"""Torch functions that emission uses for what no single torch call says. Every one is traced as a leaf or built of torch calls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def segment_rows(offsets: Tensor) -> Tensor:
+    """The row of every element of a ragged axis: [total] int64 from offsets [rows + 1]."""
+    return torch.repeat_interleave(torch.diff(offsets))
+
+
+def reduce_segments(values: Tensor, offsets: Tensor, function: str) -> Tensor:
+    """Reduces the elements of each row: [total, ...] to [rows, ...]; sum over none is 0, mean over none is NaN."""
+    rows, counts = segment_rows(offsets), torch.diff(offsets)
+    shape = (counts.shape[0], *values.shape[1:])
+    if function in ("sum", "mean", "count"):
+        total = values.new_zeros(shape).index_add(0, rows, values)
+        return total / counts.reshape(-1, *[1] * (values.dim() - 1)) if function == "mean" else total
+    index = rows.reshape(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    reduction = "amax" if function == "max" else "amin"
+    return values.new_zeros(shape).scatter_reduce(0, index, values, reduction, include_self=False)
+
+
+def extreme_mean(values: Any, share: Any, largest: bool) -> Tensor:
+    """Mean of the max(1, ceil(share * n)) largest or smallest elements: of each row of [rows, n], or of a ragged axis."""
+    part = float(share)
+    if isinstance(values, Tensor):
+        count = max(1, math.ceil(part * values.shape[-1]))
+        return values.topk(count, dim=-1, largest=largest).values.mean(-1)
+    pieces = torch.tensor_split(values.values, values.offsets[1:-1].cpu())
+    means = [piece.topk(max(1, math.ceil(part * len(piece))), largest=largest).values.mean() for piece in pieces]
+    return torch.stack(means)
+
+
+def take_along(base: Tensor, index: Tensor, dim: int) -> Tensor:
+    """``base`` at a different position for every other index: both broadcast, ``dim`` of base is taken."""
+    index = index.unsqueeze(dim)
+    shape = torch.broadcast_shapes(
+        tuple(1 if d == dim else s for d, s in enumerate(base.shape)), tuple(index.shape)
+    )
+    wide = tuple(base.shape[dim] if d == dim else s for d, s in enumerate(shape))
+    return torch.gather(base.expand(wide), dim, index.expand(shape)).squeeze(dim)
+
+
+def scatter_sum(values: Tensor, where: Tensor, size: int, dim: int) -> Tensor:
+    """Sum of each group along ``dim``; groups are given by ``where`` [n]."""
+    shape = list(values.shape)
+    shape[dim] = size
+    return values.new_zeros(shape).index_add(dim, where, values)
+
+
+def scatter_extreme(values: Tensor, where: Tensor, size: int, dim: int, function: str) -> Tensor:
+    """Largest or smallest value of each group along ``dim``; groups are given by ``where`` [n]; an empty group has 0."""
+    shape = list(values.shape)
+    shape[dim] = size
+    reduction = "amax" if function == "max" else "amin"
+    return values.new_zeros(shape).index_reduce(dim, where, values, reduction, include_self=False)
+
+
+def squared_norm(module: torch.nn.Module) -> Tensor:
+    """The sum of squares of all trainable parameters."""
+    return torch.stack([parameter.square().sum() for parameter in module.parameters()]).sum()
+
+
+class ParameterNorm(torch.nn.Module):
+    """``squared_norm(f)`` as a leaf of a program."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self) -> Tensor:
+        """The sum of squares of all trainable parameters."""
+        return squared_norm(self.module)

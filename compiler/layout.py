@@ -1,0 +1,71 @@
+"""The rows of a data set's constraints: one column an entry, torch-free, as `explain` prints and the solver uses them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Sense(StrEnum):
+    """Normal form of a part: ``g <= 0`` (multiplier in [0, cap]) or ``h == 0`` (multiplier in [-cap, cap])."""
+
+    AT_MOST = "<="
+    EQUAL = "=="
+
+
+@dataclass(frozen=True, slots=True)
+class PartLayout:
+    """One part: one real relation with one multiplier an entry.
+
+    ``scale`` divides ``left - right`` (problem's units) to give the scaled row; ``range`` is the feasible range in the
+    problem's units, None where the part has none. ``members`` gives for every entry the position of each of the part's indices
+    in its set; ``sets`` names those sets. ``masked`` tells that a row may switch entries off.
+    """
+
+    family: str
+    part: str  # "", "lower", "re.upper", "im", ...
+    sense: Sense
+    sets: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+    addresses: tuple[str, ...]  # "6->8"; "" where the part has no index
+    scale: tuple[float, ...]
+    range: tuple[float, ...] | None
+    masked: bool = False
+    unit: str = ""
+
+    @property
+    def name(self) -> str:
+        """``voltage.upper``."""
+        return f"{self.family}.{self.part}" if self.part else self.family
+
+    @property
+    def size(self) -> int:
+        """Entries, and so multipliers, a row."""
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of one data set's residual matrix [batch, columns]: its parts one after the other."""
+
+    data: str
+    parts: tuple[PartLayout, ...]
+
+    @property
+    def columns(self) -> int:
+        """Multipliers a row."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first column of each part."""
+        starts, total = [], 0
+        for part in self.parts:
+            starts.append(total)
+            total += part.size
+        return tuple(starts)
+
+    def columns_of(self, part: PartLayout) -> slice:
+        """The columns of one part."""
+        start = self.starts[self.parts.index(part)]
+        return slice(start, start + part.size)

@@ -1,0 +1,340 @@
+"""Typed expressions to IR: complex values become pairs, bound indices become axes, joins become scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeAlias
+
+from pdual.compiler.builder import Builder
+from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.joins import conjuncts, join_key
+from pdual.dsl import typed
+from pdual.dsl.declarations.signature import Signature, part_names
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.operations import OPERATIONS
+from pdual.dsl.operations.operation import Pair
+from pdual.dsl.types import ArrayType, Element, FixedAxis, Kind, MemberFeatures, MemberOf, RaggedAxis, SetAxis
+
+
+@dataclass(frozen=True, slots=True)
+class CallValue:
+    """A lowered model call whose outputs have not been taken yet."""
+
+    node: Node
+    signature: Signature
+
+
+Value: TypeAlias = Node | Pair | CallValue
+Indices: TypeAlias = Mapping[int, Node]
+PartMaker: TypeAlias = Callable[[str], Node]
+NodeFunction: TypeAlias = Callable[[Node], Node]
+
+SCALARS: Mapping[Kind, Scalar] = {
+    Kind.REAL: Scalar.REAL,
+    Kind.COMPLEX: Scalar.REAL,
+    Kind.INT: Scalar.INT,
+    Kind.BOOL: Scalar.BOOL,
+    Kind.TEXT: Scalar.OPAQUE,
+    Kind.ID: Scalar.INT,
+}
+
+
+def scalar_of(element: Element) -> Scalar:
+    """How an element is held; a member of a set is its position."""
+    return Scalar.INT if isinstance(element, MemberOf) else SCALARS[element]
+
+
+class Lowering:
+    """Lowers the expressions of one block into one graph.
+
+    ``features_outside`` makes features inputs of the graph instead of outputs of a call: a formula dual is compiled so, and never
+    runs the primal model.
+    """
+
+    def __init__(self, spec: typed.TypedSpec, builder: Builder, keys: FeatureKeys, features_outside: bool = False) -> None:
+        self.builder = builder
+        self._spec = spec
+        self._models = {model.name: model for model in spec.models}
+        self._lets: dict[tuple[int, ...], Value] = {}
+        self._keys = keys
+        self._features_outside = features_outside
+
+    def scalar(self, expression: typed.TypedExpression, indices: Indices) -> Node:
+        """An expression that is real, integer or a truth value."""
+        value = self.value(expression, indices)
+        assert isinstance(value, Node)
+        return value
+
+    def value(self, expression: typed.TypedExpression, indices: Indices) -> Value:
+        """Any expression, with the bound indices' nodes by the identity of their binders."""
+        before, self.builder.span = self.builder.span, expression.span
+        try:
+            return self._value(expression, indices)
+        finally:
+            self.builder.span = before
+
+    def _value(self, expression: typed.TypedExpression, indices: Indices) -> Value:
+        build = self.builder
+        match expression:
+            case typed.Literal(value=value):
+                assert not isinstance(value, str)
+                return build.number(value)
+            case typed.ParamRef(name=name):
+                parameter = self._spec.param_values[name]
+                assert not isinstance(parameter, str)
+                return build.number(parameter)
+            case typed.GivenRef(given=given, name=name, type=ArrayType(element, axes)):
+                return self._parts(element, lambda part: build.given(given, name, part, scalar_of(element), axes))
+            case typed.FieldRef(name=name, type=ArrayType(element, axes)):
+                return self._parts(element, lambda part: build.field(name, part, scalar_of(element), axes))
+            case typed.FieldRef(name=name):
+                return build.field(name, "", Scalar.OPAQUE, ())
+            case typed.IndexRef(binder=binder):
+                return indices[binder.identity]
+            case typed.LetRef(definition=definition):
+                return self._array_let(definition)
+            case typed.Apply(operation=name, arguments=arguments):
+                return self._apply(name, [self.value(argument, indices) for argument in arguments])
+            case typed.Select(base=base, indices=chosen):
+                return self._select(base, chosen, indices)
+            case typed.Reduce():
+                return self._reduce(expression, indices)
+            case typed.Aggregate(function=function, arguments=arguments):
+                return build.aggregate(function, *(self.scalar(argument, indices) for argument in arguments))
+            case typed.ModelCall():
+                return self._outputs(self._call(expression, indices))
+            case typed.OutputOf(call=call, name=name):
+                return self._output(self._call(call, indices), name)
+            case typed.FeaturesOf(call=call):
+                return self._features(call)
+            case typed.SquaredNorm(model=model):
+                return build.norm(model)
+        raise AssertionError(f"not an expression of a block: {expression}")
+
+    def _parts(self, element: Element, make: PartMaker) -> Node | Pair:
+        return Pair(make("re"), make("im")) if element is Kind.COMPLEX else make("")
+
+    def _apply(self, name: str, arguments: Sequence[Value]) -> Value:
+        operation = OPERATIONS[name]
+        if operation.lower is not None:
+            lowered: Value = operation.lower(self.builder, *arguments)
+            return lowered
+        assert all(isinstance(argument, Node) for argument in arguments), name
+        return self.builder(name, *arguments)  # type: ignore[arg-type]
+
+    # --- lets and indexing ---------------------------------------------------------------------------------
+
+    def _let(self, definition: typed.LetDefinition, chosen: Sequence[Node]) -> Value:
+        key = (definition.identity, *(node.identity for node in chosen))
+        if key not in self._lets:
+            inner = {binder.identity: node for binder, node in zip(definition.binders, chosen, strict=True)}
+            self._lets[key] = self.value(definition.body, inner)
+        return self._lets[key]
+
+    def _array_let(self, definition: typed.LetDefinition) -> Value:
+        """The whole array of a let: its binders on axes of their own, then collected."""
+        if not definition.binders:
+            return self._let(definition, ())
+        axes = own_axes(definition.binders)
+        body = self._let(definition, [self._index(b, axis) for b, axis in zip(definition.binders, axes, strict=True)])
+        named = [axis for axis in axes if axis is not None]
+        if not named:
+            return body
+        return _each(body, lambda node: self.builder.collect(_over(self.builder, node, named), named))
+
+    def _select(
+        self, base: typed.TypedExpression, chosen: Sequence[typed.TypedExpression], indices: Indices
+    ) -> Value:
+        nodes = [self.scalar(index, indices) for index in chosen]
+        if isinstance(base, typed.LetRef) and len(base.definition.binders) == len(nodes):
+            plain = all(node.operation in ("index", "ragged_index") for node in nodes)
+            if plain and len({node.identity for node in nodes}) == len(nodes):
+                return self._let(base.definition, nodes)
+        value = self.value(base, indices)
+        for node in nodes:
+            value = _each(value, lambda part, index=node: self.builder.select(part, index))  # type: ignore[misc]
+        return value
+
+    def _index(self, binder: typed.Binder, axis: IndexAxis | None) -> Node:
+        if axis is not None:
+            return self.builder.index(axis)
+        assert isinstance(binder.axis, RaggedAxis)
+        return self.builder.ragged_index(binder.axis.name)
+
+    # --- reductions ----------------------------------------------------------------------------------------
+
+    def _reduce(self, expression: typed.Reduce, indices: Indices) -> Value:
+        binders = list(expression.binders)
+        inner = dict(indices)
+        filters: list[typed.TypedExpression] = []
+        ragged: str | None = None
+        axes: list[IndexAxis] = []
+        for binder in binders:
+            if isinstance(binder.axis, RaggedAxis):
+                ragged = binder.axis.name
+                inner[binder.identity] = self.builder.ragged_index(ragged)
+            else:
+                axes.append(self._free_axis(binder, inner))
+                inner[binder.identity] = self.builder.index(axes[-1])
+            filters.extend(conjuncts(binder.where))
+        if ragged is None and len(axes) == 1:
+            joined = self._joined(expression, axes[0], inner, filters)
+            if joined is not None:
+                return joined
+        mask = self._mask(filters, inner)
+        body = self._body(expression, inner)
+        return self._over_axes(expression.function, axes, ragged, body, mask)
+
+    def _over_axes(
+        self, function: str, axes: Sequence[IndexAxis], ragged: str | None, body: Value, mask: Node | None
+    ) -> Value:
+        build = self.builder
+        if function == "mean" and len(axes) + (ragged is not None) > 1:
+            total = self._over_axes("sum", axes, ragged, body, mask)
+            count = self._over_axes("sum", axes, ragged, build.number(1), mask)
+            return self._apply("divide", [total, count])
+        steps = list(axes)
+        for position, axis in enumerate(steps):
+            body = _each(body, lambda node, a=axis, m=mask if position == 0 else None: build.reduce(function, a, node, m))  # type: ignore[misc]
+            if mask is not None and position == 0 and len(steps) > 1 and function in ("max", "min"):
+                mask = build.reduce("max", axis, mask, None)
+        if ragged is not None:
+            rest = None if steps else mask
+            body = _each(body, lambda node: build.reduce_rows(function, ragged, node, rest))
+        return body
+
+    def _joined(
+        self, expression: typed.Reduce, axis: IndexAxis, inner: dict[int, Node], filters: list[typed.TypedExpression]
+    ) -> Value | None:
+        """``sum[g in gen where at[g] == i](body)`` as a scatter along ``at``: under the filter ``i`` *is* ``at[g]``."""
+        for position, condition in enumerate(filters):
+            key = join_key(condition, inner, axis)
+            if key is None:
+                continue
+            outer, image = key
+            where = self.scalar(image, inner)
+            if where.axes != (axis,) or where.batched or where.inner:
+                continue
+            end = inner[outer].axes[0]
+            joined = {**inner, outer: where}
+            mask = self._mask([c for k, c in enumerate(filters) if k != position], joined)
+            body = self._body(expression, joined)
+            parts = [*_nodes(body), *([mask] if mask is not None else [])]
+            if any(end in part.axes for part in parts):
+                continue
+            scatter = self.builder.scatter
+            return _each(body, lambda node: scatter(expression.function, axis, end, node, where, mask))
+        return None
+
+    def _body(self, expression: typed.Reduce, inner: Indices) -> Value:
+        if expression.function == "count":
+            return self.builder.number(1)
+        body = self.value(expression.body, inner)
+        if isinstance(body, Node) and body.kind is Scalar.BOOL:
+            body = self.builder("as_real", body)
+        return body
+
+    def _mask(self, filters: Sequence[typed.TypedExpression], inner: Indices) -> Node | None:
+        if not filters:
+            return None
+        return reduce(lambda a, b: self.builder("and", a, b), (self.scalar(f, inner) for f in filters))
+
+    def _free_axis(self, binder: typed.Binder, inner: Indices) -> IndexAxis:
+        assert isinstance(binder.axis, SetAxis)
+        used = {axis.level for node in inner.values() for axis in node.axes if axis.set == binder.axis.set}
+        level = next(level for level in range(len(used) + 1) if level not in used)
+        return IndexAxis(binder.axis.set, level)
+
+    # --- models --------------------------------------------------------------------------------------------
+
+    def _call(self, call: typed.ModelCall, indices: Indices) -> CallValue:
+        model = self._models[call.model]
+        names: list[str] = []
+        nodes: list[Node] = []
+        for (name, kind), argument in zip(model.signature.inputs, call.arguments, strict=True):
+            value = self.value(argument, indices)
+            nodes.extend(_nodes(value))
+            names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
+        if any(node.axes for node in nodes):
+            raise refuse("PD251", call.span, model=call.model)
+        return CallValue(self.builder.call(call.model, names, nodes), model.signature)
+
+    def _outputs(self, call: CallValue) -> Value:
+        outputs = call.signature.outputs
+        return self._output(call, outputs[0].name) if len(outputs) == 1 and not outputs[0].name else call
+
+    def _output(self, call: CallValue, name: str) -> Value:
+        output = next(item for item in call.signature.outputs if item.name == name)
+        names = part_names(name, output.type)
+        kind = scalar_of(output.type.element)
+        parts = [self.builder.output(call.node, part, output.type.axes, kind) for part in names]
+        return Pair(*parts) if len(parts) == 2 else parts[0]
+
+    def _features(self, call: typed.ModelCall) -> Value:
+        kind = self._keys.types[call.model]
+        assert isinstance(kind, ArrayType)
+        return self.feature(call, self._keys.key(call), kind.axes)
+
+    def feature(self, call: typed.ModelCall, key: str, axes: Sequence[object]) -> Node:
+        """Features under a key: an input of the graph, or taken from the call."""
+        inner = tuple(axes)
+        if self._features_outside:
+            return self.builder.feature_input(key, inner)  # type: ignore[arg-type]
+        return self.builder.features(self._call(call, {}).node, key, inner)  # type: ignore[arg-type]
+
+
+class FeatureKeys:
+    """Names the features that duals read: ``dispatch``, or ``dispatch/bus`` per member; a second call of one model is ``dispatch#2``."""
+
+    def __init__(self, types: Mapping[str, ArrayType | MemberFeatures]) -> None:
+        self.types = types
+        self._calls: dict[str, list[typed.ModelCall]] = {}
+
+    def key(self, call: typed.ModelCall) -> str:
+        """The name of one call's features."""
+        calls = self._calls.setdefault(call.model, [])
+        if call not in calls:
+            calls.append(call)
+        position = calls.index(call)
+        return call.model if position == 0 else f"{call.model}#{position + 1}"
+
+    def entries(self, call: typed.ModelCall) -> Mapping[str, tuple[FixedAxis | SetAxis | RaggedAxis, ...]]:
+        """Every tensor of one call's features with its inner axes."""
+        kind, key = self.types[call.model], self.key(call)
+        if isinstance(kind, MemberFeatures):
+            return {f"{key}/{name}": (SetAxis(name), FixedAxis(width)) for name, width in kind.widths}
+        return {key: kind.axes}  # type: ignore[dict-item]
+
+
+def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:
+    """The canonical axes of the binders of a let or a family; None for a ragged one."""
+    axes: list[IndexAxis | None] = []
+    for binder in binders:
+        if isinstance(binder.axis, SetAxis):
+            level = sum(axis is not None and axis.set == binder.axis.set for axis in axes)
+            axes.append(IndexAxis(binder.axis.set, level))
+        else:
+            axes.append(None)
+    return axes
+
+
+def _over(build: Builder, node: Node, axes: Sequence[IndexAxis]) -> Node:
+    """The node with these axes, whether or not its value varies along them."""
+    missing = [axis for axis in axes if axis not in node.axes]
+    if not missing:
+        return node
+    return build.spread(node, missing)
+
+
+def _nodes(value: Value) -> tuple[Node, ...]:
+    if isinstance(value, CallValue):
+        return (value.node,)
+    return (value.re, value.im) if isinstance(value, Pair) else (value,)
+
+
+def _each(value: Value, function: NodeFunction) -> Value:
+    if isinstance(value, CallValue):
+        return replace(value, node=function(value.node))
+    return Pair(function(value.re), function(value.im)) if isinstance(value, Pair) else function(value)

@@ -1,0 +1,67 @@
+"""What the compiler hands to the runtime: one program for one data set, and the plan of its multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pdual.compiler.layout import Layout
+from pdual.dsl.declarations.references import ArchitectureUse
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+class Evaluation(NamedTuple):
+    """What a program returns for a batch.
+
+    ``objective``: [batch], scaled, None when the data set adds no term. ``residuals``: [batch, columns], scaled ``left - right``,
+    masked entries are 0. ``mask``: [batch, columns] bool, None when nothing is ever masked. ``features``: by the key of the model
+    call that a dual reads (``dispatch`` or ``dispatch/bus``). ``metrics``: [batch] each, problem's units; only when asked for.
+    """
+
+    objective: Tensor | None
+    residuals: Tensor
+    mask: Tensor | None
+    features: Mapping[str, Tensor]
+    metrics: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The compiled blocks over one data set.
+
+    ``train`` and ``evaluate`` are ``torch.fx.GraphModule``s called as ``module(values, ids)`` with a RowBatch's values and ids, returning
+    the fields of an Evaluation; ``train`` leaves out the metrics. They share ``models``. ``formulas``, where a dual is a formula over models,
+    maps (values, ids, features) to the multipliers of its columns without running any model of the primal.
+    """
+
+    data: str
+    layout: Layout
+    objective_scale: float
+    train: nn.Module
+    evaluate: nn.Module
+    duals: tuple[DualPlan, ...]
+    metrics: tuple[str, ...] = ()
+    multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
+
+
+@dataclass(frozen=True)
+class DualPlan:
+    """How the multipliers of some parts are held.
+
+    ``kind``: ``pointwise``, ``shared``, ``hybrid``, ``learned``, ``formula``, ``penalty`` (0, rho stays) or ``none`` (the rows are dropped).
+    ``columns``: the columns of the layout it holds, ascending. ``cap``: G, scaled. A ``learned`` plan reads the features named in
+    ``features``; when they are per member, ``members`` gives for each of its columns (feature key, position, head): columns with one head share weights.
+    """
+
+    kind: str
+    parts: tuple[str, ...]
+    columns: tuple[int, ...]
+    cap: float
+    architecture: ArchitectureUse | None = None
+    features: tuple[str, ...] = ()
+    members: tuple[tuple[str, int, str], ...] = ()
+    formula: nn.Module | None = None
+    extras: Mapping[str, Any] | None = None

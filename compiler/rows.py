@@ -1,0 +1,197 @@
+"""Constraint families to rows: parts in normal form, live entries, feasible ranges, scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.layout import PartLayout, Sense
+from pdual.compiler.lower import CallValue, Lowering, Value, own_axes
+from pdual.compiler.walk import Walk, places
+from pdual.dsl import typed
+from pdual.dsl.diagnostics import Collector, refuse
+from pdual.dsl.operations.interval import FALSE, TRUE, Interval
+from pdual.dsl.operations.operation import Pair
+from pdual.dsl.parts import PartShape, part_shapes
+
+SMALL_RANGE = 1e-3  # an entry with a smaller feasible range takes the mean of its part's other entries
+
+
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """One part: its layout, the node of ``left - right``, the filter, and the range of every entry."""
+
+    layout: PartLayout
+    residual: Node
+    axes: tuple[IndexAxis, ...]
+    mask: Node | None
+    intervals: tuple[Interval, ...]
+    without_side: int  # entries whose bound is infinite: no row
+    filtered: int  # entries that a constant filter removes
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    place: tuple[int, ...]
+    interval: Interval
+    range: float | None
+    scale: float | None
+    masked: bool
+
+
+def family_rows(
+    family: typed.TypedFamily,
+    lowering: Lowering,
+    walk: Walk,
+    labels: Mapping[str, Sequence[str]],
+    found: Collector,
+) -> tuple[PartRows, ...]:
+    """The parts of one family, in the order of rows."""
+    axes = own_axes(family.binders)
+    if any(axis is None for axis in axes):
+        raise refuse("PD252", family.span, family=family.name)
+    named = [axis for axis in axes if axis is not None]
+    indices = {b.identity: lowering.builder.index(a) for b, a in zip(family.binders, named, strict=True)}
+    mask = _family_mask(family, lowering, indices)
+    operands = [lowering.value(operand, indices) for operand in family.operands]
+    scale = lowering.scalar(family.scale, indices) if family.scale is not None else None
+    is_complex = any(isinstance(operand, Pair) for operand in operands)
+    parts = [
+        _part(family, shape, lowering, walk, labels, tuple(named), operands, mask, scale)
+        for shape in part_shapes(family.operators, is_complex)
+    ]
+    for part in parts:
+        _report(family, part, found)
+    return tuple(parts)
+
+
+def _family_mask(family: typed.TypedFamily, lowering: Lowering, indices: Mapping[int, Node]) -> Node | None:
+    mask: Node | None = None
+    for binder in family.binders:
+        if binder.where is not None:
+            condition = lowering.scalar(binder.where, indices)
+            mask = condition if mask is None else lowering.builder("and", mask, condition)
+    return mask
+
+
+def _part(
+    family: typed.TypedFamily,
+    shape: PartShape,
+    lowering: Lowering,
+    walk: Walk,
+    labels: Mapping[str, Sequence[str]],
+    axes: tuple[IndexAxis, ...],
+    operands: Sequence[Value],
+    mask: Node | None,
+    scale: Node | None,
+) -> PartRows:
+    left = _component(lowering, operands[shape.left], shape.component)
+    right = _component(lowering, operands[shape.right], shape.component)
+    residual = lowering.builder("subtract", left, right)
+    other = _other_side(lowering, operands, shape)
+    entries: list[_Entry] = []
+    without_side = filtered = 0
+    for place in places(axes, walk.sizes):
+        at = dict(zip(axes, place, strict=True))
+        kept = walk.range(mask, at) if mask is not None else TRUE
+        if kept == FALSE:
+            filtered += 1
+            continue
+        low, high = walk.range(left, at), walk.range(right, at)
+        if low.hi == -math.inf or high.lo == math.inf:
+            without_side += 1
+            continue
+        interval = _difference(walk, residual, at, low, high)
+        width = None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
+        own = walk.range(scale, at).hi if scale is not None else None
+        entries.append(_Entry(place, interval, width, own, kept != TRUE))
+    ranges = _filled([entry.range for entry in entries])
+    layout = PartLayout(
+        family=family.name,
+        part=shape.name,
+        sense=Sense.EQUAL if shape.equality else Sense.AT_MOST,
+        sets=tuple(axis.set for axis in axes),
+        members=tuple(entry.place for entry in entries),
+        addresses=tuple(
+            ", ".join(labels[axis.set][member] for axis, member in zip(axes, entry.place, strict=True)) for entry in entries
+        ),
+        scale=tuple(r or entry.scale or 1.0 for r, entry in zip(ranges, entries, strict=True)),
+        range=tuple(r or math.nan for r in ranges) if any(r is not None for r in ranges) else None,
+        masked=any(entry.masked for entry in entries),
+    )
+    return PartRows(
+        layout, residual, axes, mask if layout.masked else None, tuple(entry.interval for entry in entries), without_side, filtered
+    )
+
+
+def _component(lowering: Lowering, value: Value, component: str) -> Node:
+    assert not isinstance(value, CallValue)
+    if not component:
+        assert isinstance(value, Node)
+        return value
+    if isinstance(value, Pair):
+        node: Node = value.re if component == "re" else value.im
+        return node
+    return value if component == "re" else lowering.builder.number(0.0)
+
+
+def _other_side(lowering: Lowering, operands: Sequence[Value], shape: PartShape) -> Node | None:
+    """Of a two-sided relation, the bound that this part does not use."""
+    if len(operands) < 3:
+        return None
+    position = ({0, 1, 2} - {shape.left, shape.right}).pop()
+    return _component(lowering, operands[position], shape.component)
+
+
+def _difference(walk: Walk, residual: Node, at: Mapping[IndexAxis, int], low: Interval, high: Interval) -> Interval:
+    found = walk.range(residual, at)
+    return Interval(max(found.lo, low.lo - high.hi if math.isfinite(low.lo - high.hi) else -math.inf), found.hi)
+
+
+def _width(left: Interval, right: Interval, other: Interval | None, shape: PartShape) -> float | None:
+    """The feasible range of ``left <= right``: up to the other bound, or to where the other side's own range ends."""
+    low, high = _constant(left), _constant(right)
+    bound = _constant(other) if other is not None else None
+    if shape.side == "lower":  # left is the bound, right the quantity
+        return _finite((bound if bound is not None else right.hi) - low) if low is not None else None
+    if high is not None:
+        return _finite(high - (bound if bound is not None else left.lo))
+    return _finite(right.hi - low) if low is not None else None
+
+
+def _constant(interval: Interval) -> float | None:
+    """The value of what is known but for rounding."""
+    if not interval.is_bounded or interval.hi - interval.lo > 1e-9 * max(1.0, abs(interval.lo)):
+        return None
+    return interval.lo if interval.is_point else (interval.lo + interval.hi) / 2
+
+
+def _finite(width: float) -> float | None:
+    return width if math.isfinite(width) and width >= 0 else None
+
+
+def _filled(ranges: Sequence[float | None]) -> list[float | None]:
+    large = [r for r in ranges if r is not None and r >= SMALL_RANGE]
+    mean = sum(large) / len(large) if large else None
+    return [mean if r is not None and r < SMALL_RANGE else r for r in ranges]
+
+
+def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None:
+    layout = part.layout
+    inert = [a for a, i in zip(layout.addresses, part.intervals, strict=True) if i.hi <= 0 and layout.sense is Sense.AT_MOST]
+    if inert:
+        found.add("PD301", family.span, family=layout.name, count=len(inert), total=layout.size, first=_address(layout, inert[0]))
+    never = [
+        (a, i)
+        for a, i in zip(layout.addresses, part.intervals, strict=True)
+        if i.lo > 0 or (layout.sense is Sense.EQUAL and i.hi < 0)
+    ]
+    if never and not layout.masked:
+        address, interval = never[0]
+        found.add("PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval)
+
+
+def _address(layout: PartLayout, address: str) -> str:
+    return f"{layout.name}[{address}]" if address else layout.name

@@ -1,0 +1,17 @@
+"""Every kind of mistake pdual knows, by code. Groups: PD0 syntax, PD1 names, PD2 types and index sets,
+PD3 ranges, PD4 duals, PD5 data, PD6 run, PD7 usage, PD999 a bug in pdual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pdual.dsl.catalogue import data, duals, internal, names, ranges, run, syntax, types
+from pdual.dsl.catalogue.entry import Entry
+
+CATALOGUE: Mapping[str, Entry] = {
+    entry.code: entry
+    for group in (syntax, names, types, ranges, duals, data, run, internal)
+    for entry in group.ENTRIES
+}
+
+__all__ = ["CATALOGUE", "Entry"]

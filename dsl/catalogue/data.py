@@ -1,0 +1,130 @@
+"""Wording of PD5: the data. PD501 to PD529 concern power grids."""
+
+from __future__ import annotations
+
+from pdual.dsl.catalogue.entry import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "PD501",
+        "no power case `{case}` was found",
+        label="named here",
+        notes=("looked for {searched}",),
+        help=(
+            "did you mean `{near}`?",
+            "the published cases are at {publisher}; put the `.m` file beside the spec and name it",
+        ),
+    ),
+    Entry(
+        "PD502",
+        "`{file}` cannot be read as a MATPOWER case: {reason}",
+        label="named here",
+        help=("{fix}",),
+    ),
+    Entry(
+        "PD503",
+        "`{file}` has no {tables}",
+        label="named here",
+        notes=("a MATPOWER case holds `baseMVA`, `bus`, `gen`, `branch` and `gencost`",),
+    ),
+    Entry(
+        "PD504",
+        "`{table}` of `{file}` should have at least {expected} columns, {rows} {verb} {found}",
+        label="named here",
+    ),
+    Entry(
+        "PD505",
+        "`{file}` should hold {expected}, found {found}",
+        label="named here",
+        notes=("{count} such entries",),
+    ),
+    Entry(
+        "PD506",
+        "{elements} of `{file}` should be at a bus of the case, found {found}",
+        label="named here",
+        notes=("the buses are {buses}",),
+    ),
+    Entry(
+        "PD507",
+        "`{file}` should have one reference bus (type 3), found {found}",
+        label="named here",
+        help=("{fix}",),
+    ),
+    Entry(
+        "PD508",
+        "`{file}` has limits that cross: {found}",
+        label="named here",
+        notes=("{count} such entries",),
+    ),
+    Entry(
+        "PD509",
+        "{units} of `{file}` should have a polynomial cost of degree 2 at most, found {found}",
+        label="named here",
+    ),
+    Entry(
+        "PD510",
+        "`{file}` has {found} in `{table}` more than once",
+        label="named here",
+    ),
+    Entry(
+        "PD511",
+        "{branches} of `{file}` should have an impedance, found r = x = 0",
+        label="named here",
+        help=("join the two buses, or give the branch a small reactance",),
+    ),
+    Entry(
+        "PD512",
+        "{buses} of `{file}` cannot be reached from the reference bus",
+        label="named here",
+        help=("set the type of buses that are out of service to 4",),
+    ),
+    Entry(
+        "PD513",
+        "`{file}` has {found} of `gencost` for {units} of `gen`",
+        label="named here",
+    ),
+    Entry(
+        "PD514",
+        "`{file}` has no {element} in service",
+        label="named here",
+    ),
+    Entry(
+        "PD515",
+        "too few demands have an optimal power flow: {kept} of the first {drawn} at a spread of {spread}",
+        label="drawn here",
+        notes=("a demand without one is not kept, so this data set would take very long",),
+        help=("{fix}",),
+    ),
+    Entry(
+        "PD516",
+        "no demands file `{file}` was found",
+        label="named here",
+        notes=("looked for {searched}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD517",
+        "`{file}` should hold {expected}, found {found}",
+        label="named here",
+        help=('write it with `numpy.savez("{file}", load_re = ..., load_im = ...)`, in per unit',),
+    ),
+    Entry(
+        "PD518",
+        "the demands in `{file}` should be finite numbers, {rows} are not",
+        label="named here",
+        notes=("{count} of {total} rows",),
+    ),
+    Entry(
+        "PD519",
+        "{rows} of `{file}` have no optimal power flow within the limits of `{given}`",
+        label="named here",
+        notes=("{count} of {total} rows",),
+        help=("leave these rows out, or raise `iterations` where the solver ran into it",),
+    ),
+    Entry(
+        "PD520",
+        "`{given}` should be a power grid, it lacks {missing}",
+        label="used here",
+        help=("declare it with `given {given} = power.case(...)`",),
+    ),
+)

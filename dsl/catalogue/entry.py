@@ -1,0 +1,26 @@
+"""The shape of a catalogue entry: the wording of one kind of mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pdual.dsl.diagnostics import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Templates filled with a diagnostic's facts (``{name}``).
+
+    ``title`` is the one-line statement: lower case, no full stop, no blame, names in backticks. ``label`` stands
+    under the primary span, ``roles`` words each secondary label by its role. A note or the help whose facts are
+    not all there is left out. Suggestions belong in ``help`` only, and there is at most one.
+    """
+
+    code: str
+    title: str
+    label: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    help: tuple[str, ...] = ()  # alternatives, the first whose facts are all there is printed
+    severity: Severity = Severity.ERROR

@@ -1,0 +1,31 @@
+"""Wording of PD3: ranges."""
+
+from __future__ import annotations
+
+from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.diagnostics import Severity
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "PD301",
+        "`{family}` can never be violated in {count} of {total} entries",
+        label="always holds",
+        notes=(
+            "the declared ranges already imply it, first at `{first}`; its multiplier there is always 0",
+        ),
+        help=("drop it, or leave the quantity it bounds unbounded",),
+        severity=Severity.WARNING,
+    ),
+    Entry(
+        "PD302",
+        "`{family}` can never hold in {count} entries",
+        label="never holds",
+        notes=("at `{first}`, left minus right is in {range}",),
+    ),
+    Entry(
+        "PD303",
+        "a scale must be one positive number, and this is in {found}",
+        label="not a positive constant",
+        help=("write a number or a `param`",),
+    ),
+)

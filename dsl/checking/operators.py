@@ -1,0 +1,163 @@
+"""Operators: arithmetic, comparisons and their chains, truth values, choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pdual.dsl import syntax
+from pdual.dsl.checking.indexing import typed_as_member, written
+from pdual.dsl.checking.scope import UNKNOWN_SET, Place, Scope, is_unknown, unknown
+from pdual.dsl.operations import OPERATIONS, OPERATORS, Operation
+from pdual.dsl.spans import Span
+from pdual.dsl.typed import Apply, Literal, TypedExpression
+from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, Type
+
+_EQUALITIES = ("==", "!=")
+
+
+def type_unary(node: syntax.Unary, scope: Scope) -> TypedExpression:
+    """``-a`` and ``not a``; a negated literal is a literal."""
+    operand = scope.deeper().typed(node.operand)
+    if node.operator == "-" and isinstance(operand, Literal) and type(operand.value) in (int, float):
+        return Literal(operand.type, -operand.value, span=node.span)  # type: ignore[operator]
+    return apply(OPERATORS[node.operator, 1], node.operator, (operand,), (node.operand,), node.span, scope)
+
+
+def type_binary(node: syntax.Binary, scope: Scope) -> TypedExpression:
+    """``a + b`` and its like. The left spine of a long sum is walked, not descended into."""
+    spine: list[syntax.Binary] = [node]
+    while isinstance(spine[-1].left, syntax.Binary):
+        spine.append(spine[-1].left)
+    inner = scope.deeper()
+    left, left_node = inner.typed(spine[-1].left), spine[-1].left
+    for binary in reversed(spine):
+        right = inner.typed(binary.right)
+        left = _binary(binary, left, left_node, right, scope)
+        left_node = binary
+    return left
+
+
+def _binary(
+    node: syntax.Binary, left: TypedExpression, left_node: syntax.Expression, right: TypedExpression, scope: Scope
+) -> TypedExpression:
+    if node.operator == "^" and isinstance(right, Literal) and right.value == 2 and not isinstance(right.value, bool):
+        return apply(OPERATIONS["square"], "^", (left,), (left_node,), node.span, scope)
+    operation = OPERATORS[node.operator, 2]
+    return apply(operation, node.operator, (left, right), (left_node, node.right), node.span, scope)
+
+
+def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
+    """``a <= b``; a chain ``a <= b <= c`` means ``a <= b and b <= c``."""
+    inner = scope.deeper()
+    operands = [inner.typed(operand) for operand in node.operands]
+    for position, operator in enumerate(node.operators):
+        if operator in _EQUALITIES:
+            _meet(operands, node.operands, position, inner)
+    found: TypedExpression | None = None
+    for position, operator in enumerate(node.operators):
+        pair, nodes = operands[position : position + 2], node.operands[position : position + 2]
+        span = nodes[0].span.to(nodes[1].span)
+        part = compare(operator, pair, nodes, span, scope)
+        found = part if found is None else apply(OPERATIONS["and"], "and", (found, part), nodes, node.span, scope)
+    assert found is not None
+    return found
+
+
+def _meet(
+    operands: list[TypedExpression], nodes: Sequence[syntax.Expression], position: int, scope: Scope
+) -> None:
+    """Read a label beside a member of a set as that member: ``d.label == 3``."""
+    for one, other in ((position, position + 1), (position + 1, position)):
+        element = _element(operands[other].type)
+        literal = isinstance(nodes[one], syntax.Number) and isinstance(operands[one], Literal)
+        if isinstance(element, MemberOf) and literal:
+            operands[one] = typed_as_member(nodes[one], element, scope)
+
+
+def compare(
+    operator: str, pair: Sequence[TypedExpression], nodes: Sequence[syntax.Expression], span: Span, scope: Scope
+) -> TypedExpression:
+    """One comparison; a real number against a complex one is refused, whatever the operator."""
+    elements = [_element(operand.type) for operand in pair]
+    if operator in _EQUALITIES and elements.count(Kind.COMPLEX) == 1 and set(elements) & {Kind.REAL, Kind.INT}:
+        scope.found.add("PD210", span, operator=operator, left=elements[0], right=elements[1])
+        return unknown(span)
+    return apply(OPERATORS[operator, 2], operator, pair, nodes, span, scope)
+
+
+def type_conditional(node: syntax.Conditional, scope: Scope) -> TypedExpression:
+    """``a if c else b``."""
+    inner = scope.deeper()
+    condition, then, otherwise = inner.typed(node.condition), inner.typed(node.then), inner.typed(node.otherwise)
+    if not is_unknown(condition) and condition.type != ArrayType(Kind.BOOL):
+        scope.found.add("PD207", node.condition.span, found=condition.type)
+        return unknown(node.span)
+    nodes = (node.condition, node.then, node.otherwise)
+    return apply(OPERATIONS["where"], "if", (condition, then, otherwise), nodes, node.span, scope)
+
+
+def apply(
+    operation: Operation,
+    shown: str,
+    arguments: Sequence[TypedExpression],
+    nodes: Sequence[syntax.Expression],
+    span: Span,
+    scope: Scope,
+) -> TypedExpression:
+    """An element-wise operation on scalars, after its type rule; ``shown`` is how the spec wrote it."""
+    if any(is_unknown(argument) for argument in arguments):
+        return unknown(span)
+    scalars = [require_scalar(argument, node, scope) for argument, node in zip(arguments, nodes, strict=True)]
+    if not all(scalars):
+        return unknown(span)
+    elements = [argument.type.element for argument in arguments if isinstance(argument.type, ArrayType)]
+    if MemberOf(UNKNOWN_SET) in elements:
+        return unknown(span)
+    result = operation.result(elements)
+    if result is None:
+        _report(operation, shown, elements, span, scope)
+        return unknown(span)
+    return Apply(ArrayType(result), operation.name, tuple(arguments), span=span)
+
+
+def _report(operation: Operation, shown: str, elements: Sequence[Element], span: Span, scope: Scope) -> None:
+    members = [element for element in elements if isinstance(element, MemberOf)]
+    if shown in _EQUALITIES and len(members) == 2:
+        scope.found.add("PD245", span, left=members[0], right=members[1])
+        return
+    order = "yes" if shown in ("<", ">", "<=", ">=") and Kind.COMPLEX in elements else None
+    found = " and ".join(str(element) for element in elements)
+    scope.found.add("PD201", span, shown=shown, expected=operation.expects, found=found, order=order)
+
+
+def require_scalar(expression: TypedExpression, node: syntax.Expression, scope: Scope) -> bool:
+    """Whether it is one value; a whole array or a record where one value is wanted is reported."""
+    if is_unknown(expression):
+        return False
+    if isinstance(expression.type, ArrayType):
+        if not expression.type.axes:
+            return True
+        axes = ", ".join(map(str, expression.type.axes))
+        name = written(expression, node)
+        carried = f"{name}[{axes}]" if isinstance(node, syntax.Name | syntax.Member) else None
+        scope.found.add("PD203", node.span, name=name, type=expression.type, axes=axes, carried=carried)
+        return False
+    scope.found.add("PD246", node.span, name=written(expression, node), found=expression.type)
+    return False
+
+
+def require_real(expression: TypedExpression, node: syntax.Expression, what: str, scope: Scope) -> bool:
+    """Whether it is one real number; anything else is reported as ``what`` should be real."""
+    if not require_scalar(expression, node, scope):
+        return False
+    element = _element(expression.type)
+    if element in (Kind.REAL, Kind.INT):
+        return True
+    if element != MemberOf(UNKNOWN_SET):
+        constant = "yes" if scope.place is Place.CONSTANT else None
+        scope.found.add("PD212", node.span, what=what, found=element, constant=constant)
+    return False
+
+
+def _element(type: Type) -> Element | None:
+    return type.element if isinstance(type, ArrayType) and not type.axes else None

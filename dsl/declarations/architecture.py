@@ -1,0 +1,39 @@
+"""What an architecture *is*, without building it: settings, features, parameter count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.signature import Signature, Sizes
+from pdual.dsl.types import ArrayType, MemberFeatures
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Why a signature does not suit an architecture. ``subject`` names the input, output or setting at fault."""
+
+    subject: str
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A registered architecture.
+
+    ``complaints`` checks a signature (no complaint: it suits). ``features`` is the type of the penultimate
+    representation, None where there is none. ``parameters`` counts trainable numbers, None while a size is not known.
+    ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
+    ``pdual.runtime.architectures``).
+    """
+
+    name: str
+    summary: str
+    settings: type[Settings]
+    positional: tuple[str, ...]
+    complaints: Callable[[Signature, Settings], Iterable[Complaint]]
+    features: Callable[[Signature, Settings, Sizes], ArrayType | MemberFeatures | None]
+    parameters: Callable[[Signature, Settings, Sizes], int | None]
+    builder: str

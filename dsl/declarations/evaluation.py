@@ -1,0 +1,19 @@
+"""What is measured and is not a mean over rows: registered, brought along by a source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationDeclaration:
+    """A registered evaluation.
+
+    ``sources`` names the data sources that bring it along (empty: every one). ``builder`` is ``"module:function"``, called as
+    ``evaluate(context) -> Mapping[str, JSON value] | None`` once per split at the end of a run.
+    """
+
+    name: str
+    summary: str
+    sources: tuple[str, ...]
+    builder: str

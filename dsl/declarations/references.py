@@ -1,0 +1,51 @@
+"""What a setting in a spec may hold besides numbers, texts and lists of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from pdual.dsl.types import ArrayType
+
+
+class Settings(BaseModel):
+    """Base of every settings record: frozen, closed, with room for references."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReference:
+    """A whole ``given`` of the spec, by its name: ``power.demands(grid)``."""
+
+    given: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenField:
+    """One field of a ``given``, with its type: in ``gnn(at = at)`` the field ``at``, of type ``bus[gen]``."""
+
+    given: str
+    field: str
+    type: ArrayType
+
+
+@dataclass(frozen=True, slots=True)
+class ArchitectureUse:
+    """An architecture with its checked settings: ``mlp(hidden = [128])``."""
+
+    architecture: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class OptimiserUse:
+    """An optimiser with its checked settings: ``adam(lr = 1e-3)``."""
+
+    optimiser: str
+    settings: Settings
+
+
+SettingValue: TypeAlias = Any

@@ -1,0 +1,46 @@
+"""What a source *is*, without loading anything: its settings, what it offers, and who builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.types import ArrayType, GraphType
+
+
+class SourceRole(StrEnum):
+    """A source gives known structure (``given``) or rows (``data``)."""
+
+    GIVEN = "given"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The sets and fields of a source. ``open`` sources (a csv) take whatever fields the spec declares."""
+
+    sets: tuple[str, ...] = ()
+    fields: tuple[tuple[str, ArrayType | GraphType], ...] = ()
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDeclaration:
+    """A registered source.
+
+    ``offer(settings)`` and ``rows(settings)`` (rows of each split; None when only the data tell) must be light.
+    ``builder`` is ``"module:function"``, imported when the source is used:
+    a GIVEN builder is ``(settings, context) -> Known``, a DATA builder ``(settings, context) -> runtime.data.Table``.
+    ``requires_given``: names of settings that hold a GivenReference.
+    """
+
+    name: str
+    role: SourceRole
+    summary: str
+    settings: type[Settings]
+    positional: tuple[str, ...]
+    offer: Callable[[Settings], Offer]
+    rows: Callable[[Settings], Mapping[str, int] | None]
+    builder: str

@@ -1,0 +1,137 @@
+"""The sources on power grids: ``power.case`` (what a grid is) and ``power.demands`` (what it must supply)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isclose
+
+from pydantic import Field, field_validator
+
+from pdual.dsl.declarations.references import GivenReference, Settings
+from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
+from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
+
+
+class PowerCaseSettings(Settings):
+    """``power.case("pglib_opf_case30_ieee")``: a shipped case, a ``.m`` file, or a name in ``$PDUAL_DATA/power``."""
+
+    name: str = Field(min_length=1)
+
+
+class PowerDemandsSettings(Settings):
+    """``power.demands(grid, samples = 10000, spread = 0.2)``: random demands that have an optimum, with that optimum.
+
+    ``samples`` counts kept rows, ``split`` says which share of them goes to train, val and test. ``draw`` gives another test
+    split, the others stay. ``iterations`` is the interior-point solver's limit: a demand it does not solve is not kept.
+    ``file`` is an ``.npz`` with demands of one's own (``load_re``, ``load_im``: [rows, |bus|], per unit) in place of draws.
+    """
+
+    grid: GivenReference
+    samples: int = Field(10_000, ge=1)
+    spread: float = Field(0.2, gt=0, lt=1)
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    seed: int = Field(0, ge=0)
+    draw: int = Field(0, ge=0)
+    iterations: int = Field(300, ge=1)
+    file: str | None = None
+
+    @field_validator("split")
+    @classmethod
+    def _shares(cls, split: tuple[float, float, float]) -> tuple[float, float, float]:
+        if min(split) < 0 or split[0] == 0:
+            raise ValueError("the shares of train, val and test must be at least 0, that of train above 0")
+        if not isclose(sum(split), 1.0, abs_tol=1e-9):
+            raise ValueError(f"the shares of train, val and test must add up to 1, they add up to {sum(split):g}")
+        return split
+
+
+SPLITS = ("train", "val", "test")
+
+
+def split_sizes(rows: int, split: tuple[float, float, float]) -> dict[str, int]:
+    """Rows of train, val and test; a part without a row is left out, train always has one."""
+    val, test = (min(round(rows * share), rows - 1) for share in split[1:])
+    test = min(test, rows - 1 - val)
+    sizes = dict(zip(SPLITS, (rows - val - test, val, test), strict=True))
+    return {name: size for name, size in sizes.items() if size}
+
+
+def _on(element: Element, axis: str) -> ArrayType:
+    return ArrayType(element, (SetAxis(axis),))
+
+
+_CASE = Offer(
+    sets=("bus", "gen", "branch"),
+    fields=(
+        ("at", _on(MemberOf("bus"), "gen")),
+        ("source", _on(MemberOf("bus"), "branch")),
+        ("target", _on(MemberOf("bus"), "branch")),
+        ("slack", _on(Kind.BOOL, "bus")),
+        ("load", _on(Kind.COMPLEX, "bus")),
+        ("shunt", _on(Kind.COMPLEX, "bus")),
+        ("v_min", _on(Kind.REAL, "bus")),
+        ("v_max", _on(Kind.REAL, "bus")),
+        ("series", _on(Kind.COMPLEX, "branch")),
+        ("charge_source", _on(Kind.COMPLEX, "branch")),
+        ("charge_target", _on(Kind.COMPLEX, "branch")),
+        ("tap", _on(Kind.COMPLEX, "branch")),
+        ("rate", _on(Kind.REAL, "branch")),
+        ("angle_min", _on(Kind.REAL, "branch")),
+        ("angle_max", _on(Kind.REAL, "branch")),
+        ("c0", _on(Kind.REAL, "gen")),
+        ("c1", _on(Kind.REAL, "gen")),
+        ("c2", _on(Kind.REAL, "gen")),
+        ("s_min", _on(Kind.COMPLEX, "gen")),
+        ("s_max", _on(Kind.COMPLEX, "gen")),
+        ("base_mva", REAL),
+    ),
+)
+
+_DEMANDS = Offer(
+    fields=(
+        ("load", _on(Kind.COMPLEX, "bus")),
+        ("optimum", REAL),
+        ("v", _on(Kind.COMPLEX, "bus")),
+        ("s", _on(Kind.COMPLEX, "gen")),
+    )
+)
+
+
+def _case_offer(settings: Settings) -> Offer:
+    return _CASE
+
+
+def _demands_offer(settings: Settings) -> Offer:
+    return _DEMANDS
+
+
+def _no_rows(settings: Settings) -> None:
+    return None
+
+
+def _demand_rows(settings: Settings) -> Mapping[str, int] | None:
+    assert isinstance(settings, PowerDemandsSettings)
+    return split_sizes(settings.samples, settings.split) if settings.file is None else None
+
+
+POWER_CASE = SourceDeclaration(
+    name="power.case",
+    role=SourceRole.GIVEN,
+    summary="a transmission grid in per unit and radians: a shipped case or a MATPOWER file",
+    settings=PowerCaseSettings,
+    positional=("name",),
+    offer=_case_offer,
+    rows=_no_rows,
+    builder="pdual.runtime.sources.power_case:load_case",
+)
+
+POWER_DEMANDS = SourceDeclaration(
+    name="power.demands",
+    role=SourceRole.DATA,
+    summary="random demands on a grid with their optimal power flow and its multipliers",
+    settings=PowerDemandsSettings,
+    positional=("grid",),
+    offer=_demands_offer,
+    rows=_demand_rows,
+    builder="pdual.runtime.sources.power_demands:load_demands",
+)

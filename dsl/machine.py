@@ -1,0 +1,120 @@
+"""The LALR(1) automaton: it takes tokens one by one, says what it would take, and can be wound back."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from pdual.dsl.layout import CLOSERS, OPENERS
+from pdual.dsl.spans import NOWHERE, Span
+from pdual.dsl.tables import START, Tables
+from pdual.dsl.tree import END, Branch, Token, Tree
+
+
+@dataclass(slots=True)
+class Machine:
+    """A parse in progress: three stacks of equal height above the start state.
+
+    ``spans`` are kept apart from the values' own: brackets around an expression belong to what encloses it.
+    """
+
+    tables: Tables
+    states: list[int] = field(default_factory=lambda: [0])
+    values: list[Branch] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+    def accepts(self, *kinds: str) -> bool:
+        """Whether these terminals, one after the other, could come next. Changes nothing."""
+        tables = self.tables
+        kept = len(self.states)  # this much of the stack still stands; ``above`` is what came on top of it
+        above: list[int] = []
+        for kind in kinds:
+            while True:
+                state = above[-1] if above else self.states[kept - 1]
+                action = tables.actions[state].get(kind)
+                if action is None:
+                    return False
+                if action >= 0:
+                    above.append(action)
+                    break
+                rule = tables.rules[-1 - action]
+                for _ in range(rule.size):
+                    if above:
+                        above.pop()
+                    else:
+                        kept -= 1
+                state = above[-1] if above else self.states[kept - 1]
+                above.append(tables.gotos[state][rule.origin])
+                if kind == END and rule.origin == START:
+                    return True
+        return True
+
+    def feed(self, token: Token) -> bool:
+        """Take the next token; False, with nothing changed, where it cannot come next."""
+        tables = self.tables
+        kind = token.kind
+        if not tables.actions[self.states[-1]].get(kind, -1) >= 0 and not self.accepts(kind):
+            return False
+        while True:
+            action = tables.actions[self.states[-1]][kind]
+            if action >= 0:
+                self._push(action, token, token.span)
+                return True
+            self._reduce(-1 - action)
+            if kind == END and len(self.values) == 1 and self._label(self.values[0]) == START:
+                return True
+
+    @property
+    def last(self) -> Branch | None:
+        """What was taken or built last."""
+        return self.values[-1] if self.values else None
+
+    def innermost(self, kinds: Container[str]) -> Token | None:
+        """The innermost open bracket of these kinds."""
+        closed = 0
+        for value in reversed(self.values):
+            if isinstance(value, Token) and value.kind in OPENERS:
+                closed += 1
+            elif isinstance(value, Token) and value.kind in CLOSERS:
+                if not closed and value.kind in kinds:
+                    return value
+                closed = max(closed - 1, 0)
+        return None
+
+    def wind_back(self, height: int) -> None:
+        """Forget everything above this many values."""
+        del self.states[height + 1 :], self.values[height:], self.spans[height:]
+
+    def _push(self, state: int, value: Branch, span: Span) -> None:
+        self.states.append(state)
+        self.values.append(value)
+        self.spans.append(span)
+
+    def _reduce(self, number: int) -> None:
+        rule = self.tables.rules[number]
+        if rule.transparent and rule.size == 1:  # most reductions: an operand climbing to where it is used
+            self.states[-1] = self.tables.gotos[self.states[-2]][rule.origin]
+            return
+        start = len(self.values) - rule.size
+        values, spans = self.values[start:], self.spans[start:]
+        del self.states[start + 1 :], self.values[start:], self.spans[start:]
+        span = spans[0].to(spans[-1]) if spans else NOWHERE
+        children = self._children([values[index] for index in rule.keep])
+        value = children[0] if rule.transparent and len(children) == 1 else Tree(rule.label, children, span)
+        self._push(self.tables.gotos[self.states[-1]][rule.origin], value, span)
+
+    @staticmethod
+    def _children(values: list[Branch]) -> list[Branch]:
+        """The children, with the spliced helpers of repetitions opened."""
+        children: list[Branch] = []
+        for value in values:
+            if isinstance(value, Tree) and value.label.startswith("_"):
+                # A repetition holds its own first part: growing that list keeps a long one linear.
+                children = [*children, *value.children] if children else value.children
+            else:
+                children.append(value)
+        return children
+
+    @staticmethod
+    def _label(value: Branch) -> str:
+        return value.label if isinstance(value, Tree) else value.kind

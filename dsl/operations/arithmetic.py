@@ -1,0 +1,119 @@
+"""Addition, subtraction, multiplication, division, negation and powers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pdual.dsl.operations import interval
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.rules import fraction, infix, numeric, real_valued
+
+
+def _pairwise(primitive: str) -> Callable[..., Parts]:
+    def lower(apply: Applier, x: Parts, y: Parts) -> Parts:
+        if not isinstance(x, Pair) and not isinstance(y, Pair):
+            return apply(primitive, x, y)
+        left = x if isinstance(x, Pair) else Pair(x, apply.number(0.0))
+        right = y if isinstance(y, Pair) else Pair(y, apply.number(0.0))
+        return Pair(apply(primitive, left.re, right.re), apply(primitive, left.im, right.im))
+
+    return lower
+
+
+def _lower_multiply(apply: Applier, x: Parts, y: Parts) -> Parts:
+    if isinstance(x, Pair) and isinstance(y, Pair):
+        return Pair(
+            apply("subtract", apply("multiply", x.re, y.re), apply("multiply", x.im, y.im)),
+            apply("add", apply("multiply", x.re, y.im), apply("multiply", x.im, y.re)),
+        )
+    if isinstance(x, Pair):
+        return Pair(apply("multiply", x.re, y), apply("multiply", x.im, y))
+    if isinstance(y, Pair):
+        return Pair(apply("multiply", x, y.re), apply("multiply", x, y.im))
+    return apply("multiply", x, y)
+
+
+def _lower_divide(apply: Applier, x: Parts, y: Parts) -> Parts:
+    if isinstance(y, Pair):
+        modulus = apply("add", apply("square", y.re), apply("square", y.im))
+        inverse = Pair(apply("divide", y.re, modulus), apply("negate", apply("divide", y.im, modulus)))
+        return _lower_multiply(apply, x, inverse)
+    if isinstance(x, Pair):
+        return Pair(apply("divide", x.re, y), apply("divide", x.im, y))
+    return apply("divide", x, y)
+
+
+def _lower_negate(apply: Applier, x: Parts) -> Parts:
+    return Pair(apply("negate", x.re), apply("negate", x.im)) if isinstance(x, Pair) else apply("negate", x)
+
+
+def _lower_square(apply: Applier, x: Parts) -> Parts:
+    return _lower_multiply(apply, x, x) if isinstance(x, Pair) else apply("square", x)
+
+
+def _multiplied(x: Any, y: Any) -> Any:
+    """A real factor multiplies each part by itself, so that an infinite part leaves the other one alone."""
+    if isinstance(x, complex) and not isinstance(y, complex):
+        return complex(x.real * y, x.imag * y)
+    if isinstance(y, complex) and not isinstance(x, complex):
+        return complex(x * y.real, x * y.imag)
+    return x * y
+
+
+def _divided(x: Any, y: Any) -> Any:
+    if y == 0:
+        raise ZeroDivisionError("division by zero")
+    if isinstance(x, complex) and not isinstance(y, complex):
+        return complex(x.real / y, x.imag / y)
+    return x / y
+
+
+def _raised(x: float, y: float) -> float:
+    if x < 0 and y != math.floor(y):
+        raise ValueError("a negative number has no power that is not whole")
+    power: float = float(x) ** y
+    return x**y if isinstance(x, int) and isinstance(y, int) and y >= 0 else power
+
+
+def _torch(name: str) -> Callable[[], Callable[..., Any]]:
+    def emit() -> Callable[..., Any]:
+        import torch
+
+        return getattr(torch, name)  # type: ignore[no-any-return]
+
+    return emit
+
+
+ADD = Operation(
+    "add", 2, "two numbers", numeric, operator.add, infix("+"), _pairwise("add"), interval.add, _torch("add"),
+    Curvature.AFFINE, "+", surface=False, symbol="+",
+)  # fmt: skip
+SUBTRACT = Operation(
+    "subtract", 2, "two numbers", numeric, operator.sub, infix("-"), _pairwise("subtract"), interval.subtract,
+    _torch("sub"), Curvature.AFFINE, "+-", surface=False, symbol="-",
+)  # fmt: skip
+MULTIPLY = Operation(
+    "multiply", 2, "two numbers", numeric, _multiplied, infix(r"\,"), _lower_multiply, interval.multiply,
+    _torch("mul"), surface=False, symbol="*",
+)  # fmt: skip
+DIVIDE = Operation(
+    "divide", 2, "two numbers", fraction, _divided, lambda x, y: rf"\frac{{{x}}}{{{y}}}", _lower_divide,
+    interval.divide, _torch("div"), surface=False, symbol="/",
+)  # fmt: skip
+NEGATE = Operation(
+    "negate", 1, "a number", numeric, operator.neg, lambda x: f"-{x}", _lower_negate, interval.negate,
+    _torch("neg"), Curvature.AFFINE, "-", 1.0, surface=False, symbol="-",
+)  # fmt: skip
+POWER = Operation(
+    "power", 2, "a real number and a real exponent", real_valued, _raised, lambda x, y: f"{{{x}}}^{{{y}}}",
+    None, interval.power, _torch("pow"), surface=False, symbol="^",
+)  # fmt: skip
+SQUARE = Operation(
+    "square", 1, "a number", numeric, lambda x: x * x, lambda x: f"{{{x}}}^2", _lower_square, interval.square,
+    _torch("square"), Curvature.CONVEX, surface=False,
+)  # fmt: skip
+
+OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, POWER, SQUARE)

@@ -1,0 +1,111 @@
+"""Parts, modulus and argument of complex numbers. ``abs`` and ``arg`` have gradient 0 at 0."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pdual.dsl.operations import interval
+from pdual.dsl.operations.interval import Interval, increasing
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.rules import analytic, named, real_valued, to_real
+
+# Under the root of a modulus: far below any square that matters in float32, it only makes the gradient at 0 be 0.
+_TINY = 1e-30
+
+
+def _lower_abs(apply: Applier, x: Parts) -> Parts:
+    """The root of abs2, so that a program which needs both computes the squares once."""
+    return apply("root", _lower_abs2(apply, x)) if isinstance(x, Pair) else apply("abs", x)
+
+
+def _lower_abs2(apply: Applier, x: Parts) -> Parts:
+    if not isinstance(x, Pair):
+        return apply("square", x)
+    return apply("add", apply("square", x.re), apply("square", x.im))
+
+
+def _lower_arg(apply: Applier, x: Parts) -> Parts:
+    return apply("atan2", x.im if isinstance(x, Pair) else apply.number(0.0), x.re if isinstance(x, Pair) else x)
+
+
+def _arctangent(y: Interval, x: Interval) -> Interval:
+    if x.lo > 0 and y.is_bounded and x.is_bounded:
+        corners = [math.atan2(b, a) for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
+        return interval.outward(min(corners), max(corners))
+    return Interval(-math.pi, math.pi)
+
+
+def _root(a: Interval) -> Interval:
+    """Holds the root itself and what is emitted, which has ``_TINY`` under it."""
+    rule = increasing(lambda x: math.sqrt(max(x, 0.0)), low=0.0)
+    return Interval(rule(a).lo, rule(interval.add(a, interval.point(_TINY))).hi)
+
+
+def _emit_abs() -> Callable[..., Any]:
+    import torch
+
+    return torch.abs
+
+
+def _emit_root() -> Callable[..., Any]:
+    def root(square: Any) -> Any:
+        return (square + _TINY).sqrt()
+
+    return root
+
+
+def _emit_atan2() -> Callable[..., Any]:
+    import torch
+
+    def atan2(y: Any, x: Any) -> Any:
+        y, x = torch.broadcast_tensors(y, x)  # type: ignore[no-untyped-call]
+        origin = (x == 0) & (y == 0)
+        return torch.atan2(y.masked_fill(origin, 0.0), x.masked_fill(origin, 1.0))
+
+    return atan2
+
+
+def _meaning_abs(x: Any) -> Any:
+    return abs(x)
+
+
+def _meaning_abs2(x: Any) -> Any:
+    return (x.real * x.real + x.imag * x.imag) if isinstance(x, complex) else x * x
+
+
+def _meaning_arg(x: Any) -> float:
+    return cmath.phase(x) if x != 0 else 0.0
+
+
+ABS = Operation(
+    "abs", 1, "a number", to_real, _meaning_abs, lambda x: rf"\left|{x}\right|", _lower_abs, interval.absolute,
+    _emit_abs, Curvature.CONVEX, "?", 1.0,
+)  # fmt: skip
+ABS2 = Operation(
+    "abs2", 1, "a number", to_real, _meaning_abs2, lambda x: rf"\left|{x}\right|^2", _lower_abs2,
+)  # fmt: skip
+RE = Operation(
+    "re", 1, "a number", to_real, lambda x: x.real, named("Re"), lambda apply, x: x.re if isinstance(x, Pair) else x,
+)  # fmt: skip
+IM = Operation(
+    "im", 1, "a number", to_real, lambda x: float(x.imag), named("Im"),
+    lambda apply, x: x.im if isinstance(x, Pair) else apply.number(0.0),
+)  # fmt: skip
+CONJ = Operation(
+    "conj", 1, "a number", analytic, lambda x: x.conjugate(), lambda x: rf"\overline{{{x}}}",
+    lambda apply, x: Pair(x.re, apply("negate", x.im)) if isinstance(x, Pair) else x,
+)  # fmt: skip
+ARG = Operation("arg", 1, "a number", to_real, _meaning_arg, named("arg"), _lower_arg)
+ROOT = Operation(
+    "root", 1, "a real number that is not negative", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None,
+    _root, _emit_root, Curvature.CONCAVE, "+", surface=False,
+)  # fmt: skip
+ATAN2 = Operation(
+    "atan2", 2, "two real numbers", real_valued, lambda y, x: math.atan2(y, x) if (x, y) != (0, 0) else 0.0,
+    named("atan2"), None, _arctangent, _emit_atan2, surface=False,
+)  # fmt: skip
+
+OPERATIONS = (ABS, ABS2, RE, IM, CONJ, ARG, ROOT, ATAN2)

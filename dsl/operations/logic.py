@@ -1,0 +1,122 @@
+"""Comparisons, truth values, choice, and the larger or smaller of two. An equality of complex numbers compares both parts."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from pdual.dsl.operations import interval
+from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.rules import chosen, comparable, equatable, infix, named, ordered, truth
+
+
+def _torch(name: str) -> Callable[[], Callable[..., Any]]:
+    def emit() -> Callable[..., Any]:
+        import torch
+
+        return getattr(torch, name)  # type: ignore[no-any-return]
+
+    return emit
+
+
+def _equal(a: Interval, b: Interval) -> Interval:
+    if a.is_point and b.is_point and a.lo == b.lo:
+        return TRUE
+    return FALSE if a.hi < b.lo or b.hi < a.lo else EITHER
+
+
+def _negation(a: Interval) -> Interval:
+    return Interval(1.0 - a.hi, 1.0 - a.lo)
+
+
+def _at_most(a: Interval, b: Interval) -> Interval:
+    if a.hi <= b.lo:
+        return TRUE
+    return FALSE if a.lo > b.hi else EITHER
+
+
+def _below(a: Interval, b: Interval) -> Interval:
+    if a.hi < b.lo:
+        return TRUE
+    return FALSE if a.lo >= b.hi else EITHER
+
+
+def _choose(condition: Interval, then: Interval, otherwise: Interval) -> Interval:
+    if condition == TRUE:
+        return then
+    return otherwise if condition == FALSE else interval.union(then, otherwise)
+
+
+def _lower_equal(apply: Applier, x: Parts, y: Parts) -> Parts:
+    if not isinstance(x, Pair) and not isinstance(y, Pair):
+        return apply("equal", x, y)
+    left = x if isinstance(x, Pair) else Pair(x, apply.number(0.0))
+    right = y if isinstance(y, Pair) else Pair(y, apply.number(0.0))
+    return apply("and", apply("equal", left.re, right.re), apply("equal", left.im, right.im))
+
+
+def _lower_unequal(apply: Applier, x: Parts, y: Parts) -> Parts:
+    return apply("not", _lower_equal(apply, x, y))
+
+
+def _lower_where(apply: Applier, condition: Parts, x: Parts, y: Parts) -> Parts:
+    if not isinstance(x, Pair) and not isinstance(y, Pair):
+        return apply("where", condition, x, y)
+    left = x if isinstance(x, Pair) else Pair(x, apply.number(0.0))
+    right = y if isinstance(y, Pair) else Pair(y, apply.number(0.0))
+    return Pair(apply("where", condition, left.re, right.re), apply("where", condition, left.im, right.im))
+
+
+EQUAL = Operation(
+    "equal", 2, "two numbers, two truth values or two members of one set", equatable, operator.eq, infix("="),
+    _lower_equal, _equal, _torch("eq"), surface=False, symbol="==",
+)  # fmt: skip
+UNEQUAL = Operation(
+    "unequal", 2, "two numbers, two truth values or two members of one set", equatable, operator.ne, infix(r"\neq"),
+    _lower_unequal, lambda a, b: _negation(_equal(a, b)), _torch("ne"), surface=False, symbol="!=",
+)  # fmt: skip
+AT_MOST = Operation(
+    "at_most", 2, "two real numbers", comparable, operator.le, infix(r"\leq"), None, _at_most, _torch("le"),
+    surface=False, symbol="<=",
+)  # fmt: skip
+AT_LEAST = Operation(
+    "at_least", 2, "two real numbers", comparable, operator.ge, infix(r"\geq"), None, lambda a, b: _at_most(b, a),
+    _torch("ge"), surface=False, symbol=">=",
+)  # fmt: skip
+BELOW = Operation(
+    "below", 2, "two real numbers", comparable, operator.lt, infix("<"), None, _below, _torch("lt"), surface=False,
+    symbol="<",
+)  # fmt: skip
+ABOVE = Operation(
+    "above", 2, "two real numbers", comparable, operator.gt, infix(">"), None, lambda a, b: _below(b, a),
+    _torch("gt"), surface=False, symbol=">",
+)  # fmt: skip
+AND = Operation(
+    "and", 2, "two truth values", truth, lambda a, b: a and b, infix(r"\wedge"), None, interval.minimum,
+    _torch("logical_and"), surface=False, symbol="and",
+)  # fmt: skip
+OR = Operation(
+    "or", 2, "two truth values", truth, lambda a, b: a or b, infix(r"\vee"), None, interval.maximum,
+    _torch("logical_or"), surface=False, symbol="or",
+)  # fmt: skip
+NOT = Operation(
+    "not", 1, "a truth value", truth, operator.not_, lambda a: rf"\neg {a}", None,
+    _negation, _torch("logical_not"), surface=False, symbol="not",
+)  # fmt: skip
+WHERE = Operation(
+    "where", 3, "a truth value and two values of one kind", chosen, lambda c, a, b: a if c else b,
+    lambda c, a, b: rf"\begin{{cases}}{a} & {c}\\ {b} & \text{{otherwise}}\end{{cases}}", _lower_where, _choose,
+    _torch("where"), surface=False,
+)  # fmt: skip
+MAX = Operation(
+    "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, _torch("maximum"),
+    Curvature.CONVEX, "+", 1.0,
+)  # fmt: skip
+MIN = Operation(
+    "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, _torch("minimum"),
+    Curvature.CONCAVE, "+", 1.0,
+)  # fmt: skip
+
+OPERATIONS = (EQUAL, UNEQUAL, AT_MOST, AT_LEAST, BELOW, ABOVE, AND, OR, NOT, WHERE, MAX, MIN)

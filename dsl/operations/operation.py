@@ -1,0 +1,73 @@
+"""One operation of the language, defined in one place.
+
+A surface operation has a type rule, a scalar meaning (the reference interpreter's), and a lowering to *real* primitives: complex
+values become (re, im) there. A primitive also has a range rule, a curvature rule and a torch emission, which imports torch only
+when it is called. All of them have LaTeX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from pdual.dsl.operations.interval import Interval
+from pdual.dsl.types import Element
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A complex value as two real nodes."""
+
+    re: Any
+    im: Any
+
+
+class Applier(Protocol):
+    """What a lowering builds with: ``apply("add", x, y)`` makes a real node, ``apply.number(2.0)`` a constant."""
+
+    def __call__(self, operation: str, *arguments: Any) -> Any:
+        """Apply a real primitive."""
+
+    def number(self, value: float) -> Any:
+        """A constant."""
+
+
+Parts: TypeAlias = Any  # a real node, or a Pair
+
+
+class Curvature(StrEnum):
+    """Disciplined-convex facts of a primitive as a function of its arguments."""
+
+    AFFINE = "affine"
+    CONVEX = "convex"
+    CONCAVE = "concave"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """See the module's text.
+
+    ``result(elements)`` is the type rule: the element of the result, or None when the arguments do not fit, in which case
+    ``expects`` says what would. ``monotone`` holds "+", "-" or "?" for each argument, or one character for all.
+    ``lower`` is None for an operation that is its own real primitive. ``interval`` is None for what never reaches the IR.
+    """
+
+    name: str
+    arity: int
+    expects: str
+    result: Callable[[Sequence[Element]], Element | None]
+    meaning: Callable[..., Any]
+    latex: Callable[..., str]
+    lower: Callable[..., Parts] | None = None
+    interval: Callable[..., Interval] | None = None
+    emit: Callable[[], Callable[..., Any]] | None = None
+    curvature: Curvature = Curvature.UNKNOWN
+    monotone: str = "?"
+    lipschitz: float | None = None
+    surface: bool = True  # callable by name in a spec
+    symbol: str | None = None  # the operator it is written with

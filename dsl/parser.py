@@ -1,0 +1,67 @@
+"""Text to ``syntax.Spec``: scan, survey, read, build. It raises on no text; every mistake is a diagnostic."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pdual.dsl import syntax, tables, transform
+from pdual.dsl.diagnostics import Collector, Diagnostic, diagnostic
+from pdual.dsl.layout import MOST_NESTED, survey
+from pdual.dsl.reader import read
+from pdual.dsl.scanner import scan
+from pdual.dsl.spans import Source, Span
+from pdual.dsl.tree import Token
+
+MOST_CHARACTERS = 5_000_000
+# A lone surrogate is what ``source`` makes of a byte that is not UTF-8.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def source(path: Path, name: str | None = None) -> Source:
+    """A file as a source; what is not UTF-8 is kept and refused by ``parse``. Raises OSError."""
+    return Source(name or str(path), path.read_bytes().decode("utf-8", errors="surrogateescape"))
+
+
+def parse(source: Source) -> tuple[syntax.Spec | None, tuple[Diagnostic, ...]]:
+    """The spec of a text and everything that is wrong with its syntax.
+
+    The spec holds the statements that could be read; it is None where none can be (empty, no text, too large,
+    nested too deep).
+    """
+    unreadable = _unreadable(source.text)
+    if unreadable is not None:
+        return None, (unreadable,)
+    collector = Collector()
+    automaton = tables.load()
+    tokens = scan(source.text, automaton, collector)
+    if len(tokens) == 1:
+        if not collector.diagnostics:
+            collector.add("PD030")
+        return None, collector.diagnostics
+    layout = survey(tokens)
+    if layout.too_deep is not None:
+        collector.add("PD033", tokens[layout.too_deep].span, limit=MOST_NESTED)
+        return None, collector.diagnostics
+    tree = read(source.text, tokens, layout, automaton, collector)
+    spec = transform.build(tree, collector)
+    _check_problem(spec, tokens[0], collector)
+    return spec, collector.diagnostics
+
+
+def _unreadable(text: str) -> Diagnostic | None:
+    if len(text) > MOST_CHARACTERS:
+        return diagnostic("PD032", size=f"{len(text):,}", limit=f"{MOST_CHARACTERS:,}")
+    match = _NO_TEXT.search(text)
+    return None if match is None else diagnostic("PD031", Span(match.start(), match.end()))
+
+
+def _check_problem(spec: syntax.Spec, first: Token, collector: Collector) -> None:
+    """A spec says first what problem it is, once."""
+    problems = [statement for statement in spec.statements if isinstance(statement, syntax.Problem)]
+    is_first = bool(problems) and problems[0] is spec.statements[0]
+    # A `problem` that could not be read has been reported.
+    if not is_first and first.kind != "PROBLEM":
+        collector.add("PD017", first.span)
+    for repeated in problems[1:]:
+        collector.add("PD018", repeated.span)

@@ -1,0 +1,74 @@
+"""Where the automaton stops, and what can be decided there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pdual.dsl import expectation
+from pdual.dsl.diagnostics import Diagnostic
+from pdual.dsl.layout import CLOSERS, Layout
+from pdual.dsl.machine import Machine
+from pdual.dsl.spans import Span
+from pdual.dsl.tree import END, Token
+
+
+class Verdict(NamedTuple):
+    """One mistake and the way on."""
+
+    diagnostic: Diagnostic
+    instead: tuple[Token, ...] | None = None  # read these in the token's place; None: give the statement up
+    skip_to: int | None = None  # give up, and look for where to read on from here
+    keeps: bool = False  # the statement before the mistake is complete
+
+
+class Place(NamedTuple):
+    """The token that cannot come next, and everything around it."""
+
+    machine: Machine
+    tokens: Sequence[Token]
+    index: int
+    token: Token  # as the automaton was offered it
+    layout: Layout
+    text: str
+
+    @property
+    def following(self) -> Token:
+        """The token after; END is followed by itself."""
+        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+
+    @property
+    def opener(self) -> Token | None:
+        """The innermost bracket that is open here."""
+        return self.machine.innermost(CLOSERS)
+
+    @property
+    def is_boundary(self) -> bool:
+        """Whether the token starts a statement, closes a block or ends the file."""
+        return self.index in self.layout.starts or self.token.kind in (END, "RBRACE")
+
+    @property
+    def is_first_on_line(self) -> bool:
+        """Whether nothing stands before the token on its line."""
+        start = self.text.rfind("\n", 0, self.token.span.start) + 1
+        return not self.text[start : self.token.span.start].strip()
+
+    @property
+    def at_statement(self) -> bool:
+        """Whether a statement could start here."""
+        return self.machine.accepts("LET")
+
+    def missing(self, kind: str) -> tuple[Token, ...] | None:
+        """The token with what is missing before it, where that is all that is missing."""
+        # A word that was read as a name, for want of what is missing, may be a keyword after all.
+        for token in (self.tokens[self.index], self.token):
+            if self.machine.accepts(kind, token.kind):
+                start = token.span.start
+                return Token(kind, self.machine.tables.symbols[kind], Span(start, start)), token
+        return None
+
+    def expected(self) -> str:
+        """What could come here, in words."""
+        tables = self.machine.tables
+        kinds = (*tables.symbols, "NAME", "NUMBER", "TEXT", "RELATION", END)
+        return expectation.expected([kind for kind in kinds if self.machine.accepts(kind)], tables.symbols)

@@ -1,0 +1,134 @@
+"""Text to tokens. What is spelled as in another language is reported and read as what was meant."""
+
+from __future__ import annotations
+
+from pdual.dsl.diagnostics import Collector
+from pdual.dsl.spans import Span
+from pdual.dsl.tables import Tables
+from pdual.dsl.tree import END, Token
+
+MOST_STRAYS = 100  # what has more places that match no terminal is no spec; the rest is not read
+
+# Spelling elsewhere: the code it is reported under, the terminal that was meant and how that is written here.
+_FOREIGN: dict[str, tuple[str, str, str]] = {
+    "&&": ("PD006", "AND", "and"),
+    "&": ("PD006", "AND", "and"),
+    "||": ("PD006", "OR", "or"),
+    "|": ("PD006", "OR", "or"),
+    "!": ("PD006", "NOT", "not"),
+    "≤": ("PD004", "RELATION", "<="),
+    "≥": ("PD004", "RELATION", ">="),
+    "≠": ("PD004", "RELATION", "!="),
+    "−": ("PD005", "MINUS", "-"),
+    "–": ("PD005", "MINUS", "-"),
+    "·": ("PD005", "STAR", "*"),
+    "×": ("PD005", "STAR", "*"),
+    "÷": ("PD005", "SLASH", "/"),
+}
+_FOREIGN_PAIRS: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("*", "*"): ("PD005", "CARET", "^"),
+    ("=", "<"): ("PD004", "RELATION", "<="),
+    ("=", ">"): ("PD004", "RELATION", ">="),
+    ("<", ">"): ("PD004", "RELATION", "!="),
+    ("==", "="): ("PD004", "RELATION", "=="),
+    (":", "="): ("PD004", "EQUAL", "="),
+}
+_QUOTES = {"'": "'", "“": "”", "‘": "’", "„": "“", "«": "»", "`": "`"}
+
+
+def scan(text: str, tables: Tables, collector: Collector) -> list[Token]:
+    """The tokens of a text, the last of them END; what is no token is reported to the collector."""
+    tokens: list[Token] = []
+    position = strays = 0
+    while position < len(text) and strays < MOST_STRAYS:
+        match = tables.pattern.match(text, position)
+        if match is None:
+            strays += 1
+            position = _stray(text, position, tokens, collector)
+            continue
+        kind, word, start, position = str(match.lastgroup), match.group(), position, match.end()
+        if kind in tables.ignored:
+            continue
+        span = Span(start, position)
+        if kind == "NAME":
+            kind = tables.keywords.get(word, kind)
+        elif kind == "SLASH" and text.startswith("/", position):
+            position = _end_of_line(text, position)
+            collector.add("PD001", Span(start, start + 2), found="//", meant="#", what="a comment")
+            continue
+        touching = bool(tokens) and tokens[-1].span.end == start
+        foreign = _FOREIGN_PAIRS.get((tokens[-1].text, word)) if touching else None
+        if foreign is None:
+            tokens.append(Token(kind, word, span))
+        else:
+            _read_as(foreign, tokens.pop().span.to(span), text, tokens, collector)
+    end = tokens[-1].span.end if tokens else len(text)
+    tokens.append(Token(END, "", Span(end, end)))
+    return tokens
+
+
+def _read_as(
+    foreign: tuple[str, str, str], span: Span, text: str, tokens: list[Token], collector: Collector
+) -> None:
+    code, kind, meant = foreign
+    collector.add(code, span, found=text[span.start : span.end], meant=meant)
+    tokens.append(Token(kind, meant, span))
+
+
+def _stray(text: str, start: int, tokens: list[Token], collector: Collector) -> int:
+    """Report what no terminal matches and read it as well as possible; the position to go on from."""
+    character = text[start]
+    for length in (2, 1):
+        foreign = _FOREIGN.get(text[start : start + length])
+        if foreign is not None:
+            _read_as(foreign, Span(start, start + length), text, tokens, collector)
+            return start + length
+    line_end = _end_of_line(text, start)
+    if character == '"':
+        end = len(text[start:line_end].rstrip()) + start
+        collector.add("PD012", Span(start, end))
+        # Without its escapes, which may be broken too: one mistake, one report.
+        content = text[start + 1 : end].replace("\\", "")
+        tokens.append(Token("TEXT", f'"{content}"', Span(start, end)))
+        return end
+    if character in _QUOTES:
+        close = text.find(_QUOTES[character], start + 1, line_end)
+        if close > 0:
+            span = Span(start, close + 1)
+            collector.add("PD001", span, found=character, meant='"', what="a text")
+            tokens.append(Token("TEXT", f'"{text[start + 1 : close]}"', span))
+            return close + 1
+    if character.isalnum():
+        return _foreign_name(text, start, tokens, collector)
+    end = start + 1
+    while end < line_end and text[end] == character:
+        end += 1
+    removed = "a statement ends where the next one starts: remove it" if character == ";" else None
+    collector.add("PD001", Span(start, end), found=_shown(character), removed=removed)
+    return end
+
+
+def _foreign_name(text: str, start: int, tokens: list[Token], collector: Collector) -> int:
+    """A name with a letter that names here do not have: one name, one mistake."""
+    end = start
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    if tokens and tokens[-1].kind == "NAME" and tokens[-1].span.end == start:
+        start = tokens.pop().span.start
+    span, name = Span(start, end), text[start:end]
+    if all(item.fact.get("name") != name for item in collector if item.code == "PD003"):
+        collector.add("PD003", span, name=name)
+    tokens.append(Token("NAME", text[start:end], span))
+    return end
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _shown(character: str) -> str:
+    """A character as itself where it can be seen, else by its code point."""
+    if character.isprintable() and not character.isspace():
+        return character
+    return f"U+{ord(character):04X}"

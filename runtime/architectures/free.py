@@ -1,0 +1,37 @@
+"""``free``: one trainable value a row, for problems that are to be solved exactly row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from pdual.dsl.declarations.architecture_plain import FreeSettings
+from pdual.dsl.declarations.architecture_vectors import output_width
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.signature import Signature
+from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.architectures.values import outputs_of, slots
+from pdual.runtime.context import ArchitectureContext
+
+
+class Free(nn.Module):
+    """A table [rows, output width]; it reads the rows' positions and nothing else, and has no features."""
+
+    def __init__(self, signature: Signature, settings: FreeSettings, context: ArchitectureContext) -> None:
+        super().__init__()
+        width = output_width(signature, context.sizes)
+        assert width is not None
+        self.slots = slots(signature, context.sizes)
+        self.table = nn.Parameter(torch.full((context.rows, width), settings.start))
+
+    def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
+        """Row positions [batch] to outputs [batch, *axes]."""
+        return ModelOutput(outputs_of(self.table.index_select(0, inputs["@row"]), self.slots), {})
+
+
+def build(signature: Signature, settings: Settings, context: ArchitectureContext) -> nn.Module:
+    """The builder of ``free``."""
+    assert isinstance(settings, FreeSettings)
+    return Free(signature, settings, context)

@@ -1,0 +1,59 @@
+"""What builders of sources and architectures are handed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.references import ArchitectureUse
+from pdual.dsl.declarations.signature import Signature, Sizes
+from pdual.dsl.spans import NOWHERE, Span
+from pdual.dsl.typed import TypedField
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Progress:
+    """Where long work reports; this one says nothing. The command line hands in one that draws."""
+
+    def start(self, title: str, total: int) -> None:
+        """A piece of work of ``total`` steps begins."""
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """So many steps are done."""
+
+    def finish(self, note: str = "") -> None:
+        """The piece of work is over."""
+
+
+@dataclass(frozen=True)
+class SourceContext:
+    """What a source may use: the files it may open, where it may cache, what is known, whom to tell."""
+
+    span: Span = NOWHERE
+    knowns: Mapping[str, Known] = field(default_factory=dict)
+    fields: Mapping[str, TypedField] = field(default_factory=dict)
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    file: Path | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
+    folder: Path = field(default_factory=Path.cwd)
+    cache: Path | None = None
+    workers: int = 1
+    seed: int = 0
+    limit: int | None = None
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True)
+class ArchitectureContext:
+    """What an architecture may use: sizes of sets, known structure, the number of rows, and how to build another one."""
+
+    sizes: Sizes
+    knowns: Mapping[str, Known]
+    rows: int
+    build: Callable[[ArchitectureUse, Signature], nn.Module]
+    extras: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,106 @@
+"""Rows in memory: a table of columns, and the batch that is drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Values on an axis whose length differs by row.
+
+    ``values`` is [total, ...]; row n owns ``values[offsets[n]:offsets[n + 1]]``; ``offsets`` is [rows + 1] int64.
+    """
+
+    values: Tensor
+    offsets: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class RowBatch:
+    """Some rows of one data set.
+
+    ``ids`` is [batch] int64, the rows' positions in the data set. ``values`` holds each field under its part name
+    (``load.re``): [batch, *axes], members of sets as int64 positions; what is ragged is a ``Ragged``; what only its
+    architecture reads (texts, graphs) is any object of the source's own.
+    """
+
+    ids: Tensor
+    values: Mapping[str, object]
+
+
+class Table(Protocol):
+    """What a data source builds."""
+
+    @property
+    def splits(self) -> Mapping[str, Tensor]:
+        """Row positions (int64) of each split; ``train`` is always there."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the content; stored in the run record."""
+
+    @property
+    def multipliers(self) -> Mapping[str, Tensor]:
+        """A solver's own multipliers by part (``voltage.upper``): [rows, entries], in the problem's units; may be empty."""
+
+    def __len__(self) -> int:
+        """Rows in all splits together."""
+
+    def batch(self, ids: Tensor) -> RowBatch:
+        """The rows at these positions."""
+
+    def address(self, row: int) -> str:
+        """How a row is called in tables and diagnostics."""
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> Table:
+        """The same rows with floating-point columns in another precision and place."""
+
+    def limited(self, rows: int) -> Table:
+        """At most this many rows of each split, the first ones."""
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """A table whose columns are plain tensors: [rows, *axes] each."""
+
+    columns: Mapping[str, Tensor]
+    splits: Mapping[str, Tensor]
+    fingerprint: str
+    multipliers: Mapping[str, Tensor] = field(default_factory=dict)
+    labels: Sequence[str] | None = None
+
+    def __len__(self) -> int:
+        return int(sum(len(ids) for ids in self.splits.values()))
+
+    def batch(self, ids: Tensor) -> RowBatch:
+        """The rows at these positions, gathered column by column."""
+        return RowBatch(ids, {name: column.index_select(0, ids) for name, column in self.columns.items()})
+
+    def address(self, row: int) -> str:
+        """The row's label, or its position."""
+        return self.labels[row] if self.labels is not None else str(row)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> ColumnTable:
+        """Floating-point columns in ``dtype``, all of it on ``device``."""
+
+        def moved(column: Tensor) -> Tensor:
+            return column.to(device=device, dtype=dtype if column.is_floating_point() else column.dtype)
+
+        return ColumnTable(
+            {name: moved(column) for name, column in self.columns.items()},
+            {name: ids.to(device) for name, ids in self.splits.items()},
+            self.fingerprint,
+            {name: moved(column) for name, column in self.multipliers.items()},
+            self.labels,
+        )
+
+    def limited(self, rows: int) -> ColumnTable:
+        """At most ``rows`` rows of each split; row positions stay what they were."""
+        splits = {name: ids[:rows] for name, ids in self.splits.items()}
+        return ColumnTable(self.columns, splits, f"{self.fingerprint}/limit={rows}", self.multipliers, self.labels)

@@ -1,0 +1,52 @@
+"""A dual written as a formula over models: ``cap * sigmoid(h(d.image)[j])``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.data import Table
+from pdual.runtime.duals.regression import RegressionStore
+from pdual.runtime.duals.store import Bounds
+from pdual.runtime.features import Features
+
+
+class FormulaStore(RegressionStore):
+    """lam_phi(z) as the spec writes it; phi are the weights of the models it names. ``recenter`` has nothing to move here.
+
+    ``formula`` is called as ``formula(values, ids, features)`` and gives [batch, c]. The fields of a batch are read again
+    from the table; no model of the primal runs.
+    """
+
+    def __init__(
+        self,
+        formula: nn.Module,
+        table: Table,
+        reads: tuple[str, ...],
+        bounds: Bounds,
+        ascent: OptimiserUse,
+        smoothing: float,
+        fit: Tensor,
+        iterations: int,
+        random: torch.Generator,
+    ) -> None:
+        super().__init__(formula, bounds, ascent, smoothing, fit, iterations, random)
+        self.reads = reads
+        self._formula = formula
+        self._table = table
+
+    def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """The formula."""
+        found: Tensor = self._formula(values, ids, features)
+        return found
+
+    def head(self, raw: Tensor) -> Tensor:
+        """Nothing to clip: the formula's own range is its cap."""
+        return raw
+
+    def values(self, ids: Tensor) -> Mapping[str, object]:
+        """The fields of these rows."""
+        return self._table.batch(ids).values

@@ -1,0 +1,57 @@
+"""``hybrid(cap = G)``: a shared level plus a deviation per row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pdual.runtime.duals.pointwise import RowTable
+from pdual.runtime.duals.shared import mean_relaxed
+from pdual.runtime.duals.store import Bounds, DualStore, Reading
+from pdual.runtime.features import Features
+
+
+class HybridStore(DualStore):
+    """lam_n = a + b_n; a as in ``shared``; then b_n <- clip(b_n + rho r_n, -a, G - a), or [-G - a, G - a] for an equality.
+
+    A row that was not trained on has no deviation: its multiplier would be a, which no one fitted, so it counts as undefined.
+    """
+
+    generalises = False
+
+    def __init__(self, bounds: Bounds, rows: Tensor) -> None:
+        self._bounds = bounds
+        self._level = torch.zeros_like(bounds.high)
+        self._deviation = RowTable(rows, bounds.high)
+
+    def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """Level plus deviation."""
+        return self._level + self._deviation.read(ids)
+
+    def update(self, reading: Reading) -> None:
+        """One step of the level, then of the deviations of the rows that were read, which keeps their sum within the bounds."""
+        level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
+        moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed)
+        self._level = level
+        self._deviation.write(reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level))
+
+    def state(self) -> dict[str, object]:
+        """Level and deviations."""
+        return {"level": self._level, "deviation": self._deviation.entries}
+
+    def load_state(self, state: Mapping[str, object]) -> None:
+        """Replace both."""
+        self._level = state["level"].to(self._level)  # type: ignore[attr-defined]
+        self._deviation.entries.copy_(state["deviation"])  # type: ignore[arg-type]
+
+    @property
+    def parameters(self) -> int:
+        """One a column, and a table."""
+        return self._level.numel() + self._deviation.entries.numel()
+
+    @property
+    def bytes(self) -> int:
+        """Grows with the rows."""
+        return self._level.nbytes + self._deviation.entries.nbytes

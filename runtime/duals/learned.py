@@ -1,0 +1,72 @@
+"""``learned(ARCHITECTURE, on = features(...), cap = G)``: a network on the features of the primal's own model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
+from pdual.runtime.duals.regression import RegressionStore
+from pdual.runtime.duals.store import Bounds, Reading
+from pdual.runtime.features import Features
+
+
+class LearnedStore(RegressionStore):
+    """lam_phi(z) = clip(network(features of z)) into [0, G], or [-G, G] for an equality.
+
+    Before the first fit the inputs of the network are centred and divided by their common scale, once and for all:
+    until then lam_phi is 0 whatever they are, and the features have left their random start.
+    """
+
+    def __init__(
+        self,
+        phi: FlatNetwork | MemberNetwork,
+        reads: tuple[str, ...],
+        bounds: Bounds,
+        ascent: OptimiserUse,
+        smoothing: float,
+        fit: Tensor,
+        iterations: int,
+        random: torch.Generator,
+    ) -> None:
+        super().__init__(phi, bounds, ascent, smoothing, fit, iterations, random)
+        self.reads = reads
+        self._network = phi
+        self._standardised = False
+
+    def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """The network's output."""
+        found: Tensor = self._network(features)
+        return found
+
+    def head(self, raw: Tensor) -> Tensor:
+        """Clip into the bounds."""
+        return self._bounds.clip(raw)
+
+    def values(self, ids: Tensor) -> Mapping[str, object]:
+        """None are read."""
+        return {}
+
+    def recentre(self, shift: Tensor) -> None:
+        """Move the bias of every column."""
+        with torch.no_grad():
+            self._network.bias += shift
+
+    def update(self, reading: Reading) -> float:
+        """Fit the network."""
+        if not self._standardised:
+            self._network.standardise(reading.features, self._fit)
+            self._standardised = True
+        return super().update(reading)
+
+    def state(self) -> dict[str, object]:
+        """Adds whether the inputs were standardised."""
+        return {**super().state(), "standardised": self._standardised}
+
+    def load_state(self, state: Mapping[str, object]) -> None:
+        """Go on from a saved state."""
+        super().load_state(state)
+        self._standardised = bool(state["standardised"])

@@ -1,0 +1,170 @@
+"""All multipliers of one data set: its plans' stores side by side, in the order of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.layout import Layout
+from pdual.compiler.program import DualPlan
+from pdual.runtime.duals.store import DualStore, Reading
+from pdual.runtime.evaluation import Pass
+from pdual.runtime.features import Features
+from pdual.runtime.lagrangian import Lagrangian
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an update did: live entries, their mean |lam| before it, the mean change it asked for, the mean error of each fit."""
+
+    entries: int
+    level: float
+    moved: float
+    errors: Mapping[str, float]
+
+
+class Multipliers:
+    """The multipliers of a residual matrix [batch, columns] and the Lagrangian they enter.
+
+    Columns that no plan holds, or whose plan is ``none``, are dropped from the Lagrangian; they are still measured.
+    ``active`` lists the others, ascending; matrices below are [batch, active] unless said.
+    """
+
+    def __init__(
+        self, layout: Layout, plans: Sequence[DualPlan], stores: Sequence[DualStore], lagrangian: Lagrangian
+    ) -> None:
+        self.plans = tuple(plans)
+        self.stores = tuple(stores)
+        self.lagrangian = lagrangian
+        self.columns = layout.columns
+        device, dtype = lagrangian.rho.device, lagrangian.rho.dtype
+        held = [column for plan in plans for column in plan.columns]
+        self.active = tuple(sorted(held))
+        place = {column: position for position, column in enumerate(self.active)}
+        self._columns = torch.tensor(self.active, dtype=torch.long, device=device)
+        self._places = [
+            torch.tensor([place[column] for column in plan.columns], dtype=torch.long, device=device) for plan in plans
+        ]
+        self._order = None if list(self.active) == held else torch.tensor(_inverse(held), device=device)
+        self._whole = len(self.active) == layout.columns
+        self.caps = torch.full((layout.columns,), torch.inf, dtype=dtype, device=device)
+        for plan in plans:
+            self.caps[list(plan.columns)] = plan.cap
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The features that reading the multipliers needs, each once."""
+        return tuple(dict.fromkeys(key for store in self.stores for key in store.reads))
+
+    @property
+    def generalises(self) -> bool:
+        """Whether rows that were not trained on have multipliers."""
+        return all(store.generalises for store in self.stores)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers hold the multipliers."""
+        return sum(store.parameters for store in self.stores)
+
+    @property
+    def bytes(self) -> int:
+        """Their size in memory."""
+        return sum(store.bytes for store in self.stores)
+
+    @property
+    def rho(self) -> float:
+        """The largest rho of an inequality; 0 where there is none."""
+        return _largest(self.lagrangian.rho[~self.lagrangian.equal])
+
+    @property
+    def rho_equal(self) -> float:
+        """The largest rho of an equality; 0 where there is none."""
+        return _largest(self.lagrangian.rho[self.lagrangian.equal])
+
+    def read(self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True) -> Tensor:
+        """The multipliers of some rows, without a gradient; not a number where they are undefined on rows that were not ``seen``."""
+        found = [
+            store.value(ids, features, values)
+            if seen or store.generalises
+            else self.lagrangian.rho.new_full((len(ids), len(plan.columns)), torch.nan)
+            for plan, store in zip(self.plans, self.stores, strict=True)
+        ]
+        joined = found[0] if len(found) == 1 else torch.cat(found, 1)
+        return joined if self._order is None else joined.index_select(1, self._order)
+
+    def zeros(self, rows: int) -> Tensor:
+        """The multipliers of the warm-up."""
+        return self.lagrangian.rho.new_zeros(()).expand(rows, len(self.active))
+
+    def psi(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> Tensor:
+        """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals and mask."""
+        return self.lagrangian.psi(self.select(residuals), multipliers, None if mask is None else self.select(mask))
+
+    def select(self, matrix: Tensor) -> Tensor:
+        """[batch, active] from [batch, columns]."""
+        return matrix if self._whole else matrix.index_select(1, self._columns)
+
+    def spread(self, matrix: Tensor) -> Tensor:
+        """[batch, columns] from [batch, active]; 0 in what was dropped."""
+        if self._whole:
+            return matrix
+        return matrix.new_zeros(len(matrix), self.columns).index_copy_(1, self._columns, matrix)
+
+    def update(self, reading: Pass) -> Update:
+        """Step 3 and 4 of Algorithm 1 for every store."""
+        assert reading.multipliers is not None
+        residuals, multipliers = self.select(reading.residuals), self.select(reading.multipliers)
+        mask = None if reading.mask is None else self.select(reading.mask)
+        relaxed = self.lagrangian.relaxed(residuals, multipliers, mask)
+        errors = {}
+        for plan, store, places in zip(self.plans, self.stores, self._places, strict=True):
+            error = store.update(
+                Reading(
+                    reading.ids,
+                    residuals.index_select(1, places),
+                    None if mask is None else mask.index_select(1, places),
+                    multipliers.index_select(1, places),
+                    relaxed.index_select(1, places),
+                    self.lagrangian.rho.index_select(0, places),
+                    reading.features,
+                )
+            )
+            if error is not None:
+                errors[", ".join(plan.parts)] = error
+        return Update(*self._change(residuals, mask, multipliers), errors)
+
+    def modules(self) -> list[nn.Module]:
+        """What of the multipliers is a network."""
+        return [store.phi for store in self.stores if hasattr(store, "phi")]
+
+    def state(self) -> dict[str, object]:
+        """Every store and rho."""
+        return {"rho": self.lagrangian.rho, "stores": [store.state() for store in self.stores]}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.lagrangian.load_rho(state["rho"])
+        for store, saved in zip(self.stores, state["stores"], strict=True):
+            store.load_state(saved)
+
+    def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
+        caps = self.caps[self._columns]
+        asked = torch.addcmul(multipliers, self.lagrangian.rho, residuals)
+        asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)
+        live = multipliers.numel() if mask is None else int(mask.sum())
+        level = multipliers.abs() if mask is None else multipliers.abs() * mask
+        # A masked entry has residual 0, so it asks for no change.
+        return live, float(level.sum()) / max(1, live), float((asked - multipliers).abs().sum()) / max(1, live)
+
+
+def _largest(rho: Tensor) -> float:
+    return float(rho.max()) if len(rho) else 0.0
+
+
+def _inverse(held: list[int]) -> list[int]:
+    """Where each column, ascending, stands in ``held``."""
+    return sorted(range(len(held)), key=held.__getitem__)

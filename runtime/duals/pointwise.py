@@ -1,0 +1,64 @@
+"""``pointwise(cap = G)``: one number per row and constraint, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
+from pdual.runtime.features import Features
+
+
+class RowTable:
+    """A table [rows, c] that begins at 0 and is addressed by row id; only the rows that are named are ever touched."""
+
+    def __init__(self, rows: Tensor, like: Tensor) -> None:
+        self.entries = torch.zeros(len(rows), len(like), dtype=like.dtype, device=like.device)
+        self._slots = torch.full((int(rows.max()) + 1 if len(rows) else 0,), -1, device=rows.device)
+        self._slots[rows] = torch.arange(len(rows), device=rows.device)
+
+    def read(self, ids: Tensor) -> Tensor:
+        """[batch, c]; every id must be one of the table's rows."""
+        return self.entries.index_select(0, self._slots.index_select(0, ids))
+
+    def write(self, ids: Tensor, entries: Tensor) -> None:
+        """Replace the rows named by ``ids`` ([batch]) by ``entries`` ([batch, c])."""
+        self.entries.index_copy_(0, self._slots.index_select(0, ids), entries)
+
+
+class PointwiseStore(DualStore):
+    """lam_n <- clip(lam_n + rho g_n, 0, G), or [-G, G] for an equality. Undefined on rows it was not made for."""
+
+    generalises = False
+
+    def __init__(self, bounds: Bounds, rows: Tensor) -> None:
+        self._bounds = bounds
+        self._table = RowTable(rows, bounds.high)
+
+    def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """The rows of the table."""
+        return self._table.read(ids)
+
+    def update(self, reading: Reading) -> None:
+        """One step of the rows that were read; no other row is touched."""
+        self._table.write(reading.ids, step(reading, self._bounds))
+
+    def state(self) -> dict[str, object]:
+        """The table."""
+        return {"table": self._table.entries}
+
+    def load_state(self, state: Mapping[str, object]) -> None:
+        """Replace the table."""
+        self._table.entries.copy_(state["table"])  # type: ignore[arg-type]
+
+    @property
+    def parameters(self) -> int:
+        """Rows times columns."""
+        return self._table.entries.numel()
+
+    @property
+    def bytes(self) -> int:
+        """Grows with the rows."""
+        return self._table.entries.nbytes

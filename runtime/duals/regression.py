@@ -1,0 +1,128 @@
+"""Step 4 of Algorithm 1: multipliers held by weights phi are fitted to their targets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
+from pdual.runtime.features import Features
+from pdual.runtime.optimisers import Driver, steps_of, trainable
+from pdual.runtime.sampling import RowStream
+
+#: A column whose targets are all but 0 is not divided by less than this share of the largest column's RMS.
+RMS_FLOOR = 0.01
+
+
+class RegressionStore(DualStore):
+    """lam_phi, fitted by minibatch steps on the features of one evaluation pass. It never runs a model of the primal.
+
+    Targets t_n = clip(lam_phi(z_n) + rho g_n), then ``smoothing`` lam_phi(z_n) + (1 - ``smoothing``) t_n, with lam_phi as it was
+    during the pass. The loss is the mean over rows in ``fit`` and live entries of w |lam_phi(z_n) - t_n|^2. ``fit`` [k] holds
+    positions among the rows of the pass (I_fit). With ``weight = rms`` an entry's error is divided by the RMS of its
+    targets. ``iterations`` is the number of fits of the whole run.
+    """
+
+    def __init__(
+        self,
+        phi: nn.Module,
+        bounds: Bounds,
+        ascent: OptimiserUse,
+        smoothing: float,
+        fit: Tensor,
+        iterations: int,
+        random: torch.Generator,
+    ) -> None:
+        self.phi = phi
+        self._bounds = bounds
+        self._smoothing = smoothing
+        self._fit = fit
+        self._stream = RowStream(torch.arange(len(fit), device=fit.device), ascent.settings.batch, random)  # type: ignore[attr-defined]
+        self._weights = trainable(phi)
+        self._steps = steps_of(ascent.settings, len(fit))  # type: ignore[arg-type]
+        self._driver = Driver(ascent, self._weights, self._steps * iterations)
+
+    @abstractmethod
+    def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """What phi says before the head: [batch, c], with a gradient."""
+
+    @abstractmethod
+    def head(self, raw: Tensor) -> Tensor:
+        """The multipliers from what phi says; its gradient is taken to be 1."""
+
+    @abstractmethod
+    def values(self, ids: Tensor) -> Mapping[str, object]:
+        """The fields of some rows, where ``predict`` needs them."""
+
+    def recentre(self, shift: Tensor) -> None:
+        """Move the last bias by ``shift`` [c], where there is one."""
+
+    def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """lam_phi of some rows."""
+        with torch.no_grad():
+            return self.head(self.predict(ids, features, values))
+
+    def update(self, reading: Reading) -> float:
+        """Fit phi; returns the mean |lam_phi - t| over the minibatches of the fit."""
+        targets = self._targets(reading).index_select(0, self._fit)
+        ids = reading.ids.index_select(0, self._fit)
+        live = None if reading.mask is None else reading.mask.index_select(0, self._fit)
+        if self._driver.settings.recenter:
+            self.recentre(self._lag(reading, targets, live))
+        weight = self._weight(targets, live)
+        missed = targets.new_zeros(())
+        for _ in range(self._steps):
+            rows = self._stream.draw()
+            at = ids.index_select(0, rows)
+            features = reading.features.rows(self._fit.index_select(0, rows))
+            raw = self.predict(at, features, self.values(at))
+            error = self.head(raw.detach()) - targets.index_select(0, rows)
+            if live is not None:
+                error = error * live.index_select(0, rows)
+            missed += error.abs().mean()
+            # The head passes errors straight through. Where t = 0 and raw < 0 it says 0, so the error and the
+            # gradient vanish by themselves; everywhere else a clipped output still moves.
+            raw.backward(error * weight * (2 / error.numel()))  # type: ignore[no-untyped-call]
+            self._driver.step()
+        return float(missed) / self._steps
+
+    def state(self) -> dict[str, object]:
+        """phi, its optimiser and the order of rows."""
+        return {"phi": self.phi.state_dict(), "driver": self._driver.state(), "stream": self._stream.state()}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.phi.load_state_dict(state["phi"])
+        self._driver.load_state(state["driver"])
+        self._stream.load_state(state["stream"])
+
+    @property
+    def parameters(self) -> int:
+        """Trainable numbers in phi; does not grow with the rows."""
+        return sum(weight.numel() for weight in self._weights)
+
+    @property
+    def bytes(self) -> int:
+        """Their size."""
+        return sum(weight.nbytes for weight in self._weights)
+
+    def _targets(self, reading: Reading) -> Tensor:
+        targets = step(reading, self._bounds)
+        return torch.lerp(targets, reading.multipliers, self._smoothing) if self._smoothing else targets
+
+    def _lag(self, reading: Reading, targets: Tensor, live: Tensor | None) -> Tensor:
+        lag = targets - reading.multipliers.index_select(0, self._fit)
+        return lag.mean(0) if live is None else (lag * live).sum(0) / live.sum(0).clamp(min=1)
+
+    def _weight(self, targets: Tensor, live: Tensor | None) -> Tensor:
+        if self._driver.settings.weight == "none":
+            return targets.new_ones(())
+        squares = targets.square()
+        mean = squares.mean(0) if live is None else (squares * live).sum(0) / live.sum(0).clamp(min=1)
+        largest = mean.max()
+        return torch.where(largest > 0, 1 / mean.clamp(min=RMS_FLOOR**2 * largest), torch.ones_like(mean))

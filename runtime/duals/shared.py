@@ -1,0 +1,54 @@
+"""``shared(cap = G)``: one number per constraint, the same for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from pdual.runtime.duals.store import Bounds, DualStore, Reading
+from pdual.runtime.features import Features
+
+
+def mean_relaxed(reading: Reading) -> Tensor:
+    """mean_n r_n over the rows on which an entry is live: [c].
+
+    Rows on which a constraint is masked do not slow its multiplier down, so adding such rows changes nothing.
+    """
+    total = reading.relaxed.sum(0)
+    return total / (len(reading.ids) if reading.mask is None else reading.mask.sum(0).clamp(min=1))
+
+
+class SharedStore(DualStore):
+    """a <- clip(a + rho mean_n r_n, 0, G), or [-G, G] for an equality."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._level = torch.zeros_like(bounds.high)
+
+    def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """The same row for every id, expanded, not copied."""
+        return self._level.expand(len(ids), -1)
+
+    def update(self, reading: Reading) -> None:
+        """One step along the mean over the rows that were read."""
+        self._level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
+
+    def state(self) -> dict[str, object]:
+        """The vector."""
+        return {"level": self._level}
+
+    def load_state(self, state: Mapping[str, object]) -> None:
+        """Replace the vector."""
+        self._level = state["level"].to(self._level)  # type: ignore[attr-defined]
+
+    @property
+    def parameters(self) -> int:
+        """One a column."""
+        return self._level.numel()
+
+    @property
+    def bytes(self) -> int:
+        """Does not grow with the rows."""
+        return self._level.nbytes

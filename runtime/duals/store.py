@@ -1,0 +1,89 @@
+"""What every way of holding multipliers has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pdual.runtime.features import Features, FeatureCache
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one evaluation pass over the train rows tells a store of c columns.
+
+    ``ids`` is [n]; ``residuals`` [n, c], scaled, masked entries 0; ``mask`` [n, c] bool or None; ``multipliers`` [n, c] are the
+    store's own at the pass's theta, before the update; ``relaxed`` [n, c] is r = max(g, -lam / rho) (h for an equality), 0 where
+    masked; ``rho`` is [c].
+    """
+
+    ids: Tensor
+    residuals: Tensor
+    mask: Tensor | None
+    multipliers: Tensor
+    relaxed: Tensor
+    rho: Tensor
+    features: FeatureCache
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where multipliers live, [c] each: ``low`` is 0 for ``<=`` and -G for ``==``, ``high`` is G."""
+
+    low: Tensor
+    high: Tensor
+
+    @classmethod
+    def of(cls, equal: Tensor, cap: float, dtype: torch.dtype) -> Bounds:
+        """The bounds of columns with one cap; ``equal`` is [c] bool."""
+        high = torch.full(equal.shape, cap, dtype=dtype, device=equal.device)
+        return cls(torch.where(equal, -high, 0.0), high)
+
+    def clip(self, multipliers: Tensor) -> Tensor:
+        """The nearest multipliers that are allowed."""
+        return torch.clamp(multipliers, self.low, self.high)
+
+
+class DualStore(ABC):
+    """The multipliers of the columns of one plan. All of them start at 0.
+
+    ``generalises`` tells whether rows that were never trained on have a multiplier; ``reads`` names the features that ``value`` needs.
+    """
+
+    generalises: bool = True
+    reads: tuple[str, ...] = ()
+
+    @abstractmethod
+    def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
+        """The multipliers of some rows: [batch, c], without a gradient."""
+
+    @abstractmethod
+    def update(self, reading: Reading) -> float | None:
+        """Step 3 and 4 of Algorithm 1; returns the mean error of a fit, None where nothing is fitted."""
+
+    @abstractmethod
+    def state(self) -> dict[str, object]:
+        """Everything that ``load_state`` needs to go on exactly from here."""
+
+    @abstractmethod
+    def load_state(self, state: Mapping[str, object]) -> None:
+        """Go on from a saved state."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """How many numbers hold the multipliers."""
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """Their size in memory, optimiser state not counted."""
+
+
+def step(reading: Reading, bounds: Bounds) -> Tensor:
+    """clip(lam + rho g) into the bounds: [n, c]."""
+    return bounds.clip(torch.addcmul(reading.multipliers, reading.rho, reading.residuals))

@@ -1,0 +1,92 @@
+"""One pass over rows in evaluation mode: residuals, multipliers, features and metrics, deterministic and without gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pdual.compiler.program import Evaluation, Program
+from pdual.runtime.data import Table
+from pdual.runtime.features import FeatureCache
+
+if TYPE_CHECKING:
+    from pdual.runtime.duals.multipliers import Multipliers
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What n rows say at one theta.
+
+    ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n, columns] bool or None;
+    ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a number where a column
+    has none on these rows, None where nothing was read; ``metrics`` [n] each, in
+    the problem's units; ``features`` as many as were asked for.
+    """
+
+    ids: Tensor
+    objective: Tensor | None
+    residuals: Tensor
+    mask: Tensor | None
+    multipliers: Tensor | None
+    metrics: Mapping[str, Tensor]
+    features: FeatureCache
+
+
+@torch.no_grad()
+def evaluate(
+    program: Program,
+    table: Table,
+    ids: Tensor,
+    batch: int,
+    multipliers: Multipliers | None = None,
+    keep: tuple[str, ...] = (),
+    seen: bool = True,
+) -> Pass:
+    """Run ``program.evaluate`` over ``ids`` in batches; the models must be in evaluation mode.
+
+    ``multipliers`` are read along with it, where given, as those of rows that were trained on or not (``seen``); ``keep``
+    names the features that are kept.
+    """
+    objective, residuals, masks, read = _Column(len(ids)), _Column(len(ids)), _Column(len(ids)), _Column(len(ids))
+    metrics: dict[str, _Column] = {}
+    cache = FeatureCache()
+    for at in range(0, len(ids), batch):
+        rows = table.batch(ids[at : at + batch])
+        found = Evaluation(*program.evaluate(rows.values, rows.ids))
+        residuals.fill(at, found.residuals)
+        if found.objective is not None:
+            objective.fill(at, found.objective)
+        if found.mask is not None:
+            masks.fill(at, found.mask)
+        if multipliers is not None and multipliers.active:
+            read.fill(at, multipliers.spread(multipliers.read(rows.ids, found.features, rows.values, seen)))
+        for name, value in found.metrics.items():
+            metrics.setdefault(name, _Column(len(ids))).fill(at, value)
+        cache.append(found.features, keep)
+    assert residuals.tensor is not None, "no rows"
+    return Pass(
+        ids,
+        objective.tensor,
+        residuals.tensor,
+        masks.tensor,
+        read.tensor,
+        {name: column.tensor for name, column in metrics.items() if column.tensor is not None},
+        cache,
+    )
+
+
+class _Column:
+    """[n, ...], allocated at its first batch, so that nothing is held twice."""
+
+    def __init__(self, rows: int) -> None:
+        self.tensor: Tensor | None = None
+        self._rows = rows
+
+    def fill(self, at: int, part: Tensor) -> None:
+        if self.tensor is None:
+            self.tensor = part.new_empty(self._rows, *part.shape[1:])
+        self.tensor[at : at + len(part)] = part

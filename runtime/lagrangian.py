@@ -1,0 +1,68 @@
+"""The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pdual.compiler.layout import Layout, Sense
+
+
+class Lagrangian:
+    """The terms psi(g, lam) of some columns, inequalities and equalities mixed.
+
+    Inequality ``g <= 0``, lam in [0, G]: r = max(g, -lam / rho); equality ``h == 0``: r = h. Both: psi = lam r + rho / 2 r^2,
+    which equals ([lam + rho g]_+^2 - lam^2) / (2 rho) without its cancellation. An equality is an inequality whose floor is
+    minus infinity, so one code path serves all columns. ``equal`` is [columns] bool, ``rho`` is [columns] and per column.
+    """
+
+    def __init__(self, equal: Tensor, rho: Tensor) -> None:
+        self.equal = equal
+        self._unbounded = torch.where(equal, -torch.inf, 0.0).to(rho.dtype)
+        self._set(rho)
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        columns: Sequence[int],
+        rho: float,
+        rho_equal: float | None,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> Lagrangian:
+        """The Lagrangian of some columns of a layout; ``rho_equal`` is ``rho`` where it is None."""
+        senses = [part.sense for part in layout.parts for _ in range(part.size)]
+        equal = torch.tensor([senses[column] is Sense.EQUAL for column in columns], dtype=torch.bool, device=device)
+        inequality = torch.full((len(columns),), rho, dtype=dtype, device=device)
+        return cls(equal, inequality.masked_fill(equal, rho if rho_equal is None else rho_equal))
+
+    def psi(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Sum of psi over each row's live entries: [batch] from [batch, columns].
+
+        No gradient reaches ``multipliers``. The derivative in ``residuals`` is [lam + rho g]_+ (lam + rho h for an
+        equality), and exactly 0 where ``mask`` is False.
+        """
+        multipliers = multipliers.detach()
+        relaxed = self.relaxed(residuals, multipliers, mask)
+        return (relaxed * torch.addcmul(multipliers, self._half, relaxed)).sum(-1)
+
+    def relaxed(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The residual r = max(g, -lam / rho) that the ascent follows; [g]_+ <= |r|; 0 where ``mask`` is False."""
+        relaxed = torch.maximum(residuals, torch.addcmul(self._unbounded, multipliers, self._negative_inverse))
+        return relaxed if mask is None else torch.where(mask, relaxed, 0.0)
+
+    def raise_rho(self, factor: float, largest: float) -> None:
+        """Multiply every rho by ``factor``, up to ``largest``; a rho that is above it already stays."""
+        self._set(torch.maximum(self.rho, (self.rho * factor).clamp(max=largest)))
+
+    def load_rho(self, rho: Tensor) -> None:
+        """Go on with the rho of a checkpoint."""
+        self._set(rho.to(self.rho))
+
+    def _set(self, rho: Tensor) -> None:
+        self.rho = rho
+        self._half = rho / 2
+        self._negative_inverse = -1 / rho

@@ -1,0 +1,97 @@
+"""Optimisers and their schedules, as the settings of a spec describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import cos, pi
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pdual.dsl.declarations.optimisers import (
+    AdamSettings,
+    ConstantSettings,
+    CosineSettings,
+    OptimiserSettings,
+    SgdSettings,
+)
+from pdual.dsl.declarations.references import OptimiserUse
+
+
+class Driver:
+    """One optimiser over the whole run: rate of this step, clipping, step, clearing of gradients.
+
+    ``total`` is the number of steps of the whole run, which the schedule spans.
+    """
+
+    def __init__(self, use: OptimiserUse, parameters: Iterable[nn.Parameter], total: int) -> None:
+        assert isinstance(use.settings, OptimiserSettings)
+        self.settings = use.settings
+        self._parameters = list(parameters)
+        self._optimiser = _build(use.optimiser, self.settings, self._parameters)
+        self._total = total
+        self._taken = 0
+
+    def step(self) -> None:
+        """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""
+        if self.settings.clip is not None:
+            nn.utils.clip_grad_norm_(self._parameters, self.settings.clip, foreach=True)
+        rate = self.settings.lr * share(self.settings.schedule, self._taken, self._total)
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
+        self._optimiser.step()
+        self._optimiser.zero_grad(set_to_none=True)
+        self._taken += 1
+
+    def state(self) -> dict[str, object]:
+        """Moments and the number of steps taken."""
+        return {"taken": self._taken, "optimiser": self._optimiser.state_dict()["state"]}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._taken = int(state["taken"])
+        whole = self._optimiser.state_dict()
+        whole["state"] = {int(index): dict(moments) for index, moments in state["optimiser"].items()}
+        self._optimiser.load_state_dict(whole)
+
+
+def share(schedule: CosineSettings | ConstantSettings, step: int, total: int) -> float:
+    """The share of the rate at a step (from 0): linear warm-up, then constant or half a cosine that ends at ``final``.
+
+    The last step of the run has exactly the share ``final``.
+    """
+    if step < schedule.warmup:
+        return (step + 1) / schedule.warmup
+    if isinstance(schedule, ConstantSettings):
+        return 1.0
+    done = min(1.0, (step - schedule.warmup + 1) / max(1, total - schedule.warmup))
+    return schedule.final + (1 - schedule.final) * (1 + cos(pi * done)) / 2
+
+
+def steps_of(settings: OptimiserSettings, rows: int) -> int:
+    """Minibatch steps of one outer iteration over this many rows: ``steps``, else ``epochs`` passes, at least one step."""
+    if settings.steps is not None:
+        return settings.steps
+    return max(1, round(settings.epochs * rows / min(settings.batch, rows)))
+
+
+def _build(name: str, settings: OptimiserSettings, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    # Fused kernels take one call for all tensors: measured 3 times faster than foreach on a CPU, and they
+    # exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
+    common = {"lr": settings.lr, "weight_decay": settings.weight_decay, "fused": True}
+    if isinstance(settings, SgdSettings):
+        return torch.optim.SGD(parameters, momentum=settings.momentum, **common)
+    assert isinstance(settings, AdamSettings)
+    kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
+    return kind(parameters, betas=settings.betas, **common)
+
+
+def trainable(module: nn.Module) -> list[nn.Parameter]:
+    """The parameters of a module that a gradient may change, each once."""
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
+def finite(parameters: Iterable[Tensor]) -> bool:
+    """Whether every number in these tensors is finite."""
+    return all(bool(torch.isfinite(parameter).all()) for parameter in parameters)

@@ -1,0 +1,102 @@
+"""From IR to a problem that can be solved: rows are loaded, models built, programs assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import nn
+
+from pdual.compiler.assemble import assemble, data_free_objective
+from pdual.compiler.graph import Graph
+from pdual.dsl import typed
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.references import ArchitectureUse
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.declarations.signature import Signature
+from pdual.dsl.diagnostics import refuse
+from pdual.runtime.architectures.build import build_model
+from pdual.runtime.context import SourceContext
+from pdual.runtime.data import Table
+from pdual.runtime.problem import Block, Problem, Term
+
+
+def load_known(given: typed.TypedGiven, context: SourceContext) -> Known:
+    """The known structure of one ``given``, by its source's builder. Imports only what that source needs."""
+    builder = builder_of(sources()[given.source].builder)
+    known: Known = builder(given.settings, replace(context, span=given.span))
+    return known
+
+
+def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
+    """The rows of every data set that a block ranges over."""
+    used = {block.data for block in spec.blocks}
+    return {data.name: _table(spec, data, knowns, context) for data in spec.data if data.name in used}
+
+
+def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Known], context: SourceContext) -> Table:
+    declaration = sources()[data.source or "bound"]
+    own = replace(
+        context,
+        span=data.span,
+        knowns=knowns,
+        fields={item.name: item for item in data.fields},
+        sets={item.name: item.labels for item in spec.sets if item.labels is not None},
+        file=context.files.get(data.name),
+    )
+    table: Table = builder_of(declaration.builder)(data.settings, own)
+    return table.limited(context.limit) if context.limit is not None else table
+
+
+def builder_of(path: str) -> Callable[..., Any]:
+    """The function that a declaration names as ``module:function``."""
+    module, function = path.split(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]) -> Problem:
+    """The problem of a lowered spec over loaded rows; ``given`` are the models that come from Python."""
+    models = build_models(graph, tables, dtype, given)
+    programs = assemble(graph, models, dtype)
+    free = data_free_objective(graph, models, dtype)
+    terms = () if free is None else (Term(lambda _: free(), 1.0),)
+    return Problem(
+        name=graph.spec.name,
+        blocks=tuple(Block(program, tables[program.data]) for program in programs),
+        models=models,
+        settings=graph.spec.solve,
+        terms=terms,
+        sizes=graph.sizes,
+        knowns=graph.knowns,
+    )
+
+
+def build_models(
+    graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]
+) -> nn.ModuleDict:
+    """Every model of the spec by name. A frozen one is a copy of the other's initial weights that never trains."""
+    rows = max((len(table) for table in tables.values()), default=0)
+    models = nn.ModuleDict()
+    for model in graph.spec.models:
+        if model.frozen_of is not None:
+            continue
+        if model.architecture is None:
+            if model.name not in given:
+                raise refuse("PD610", model.span, model=model.name)
+            models[model.name] = given[model.name]
+        else:
+            models[model.name] = _built(model.architecture, model.signature, graph, rows)
+    for model in graph.spec.models:
+        if model.frozen_of is not None:
+            import copy
+
+            models[model.name] = copy.deepcopy(models[model.frozen_of]).requires_grad_(False)
+    return models.to(dtype)
+
+
+def _built(use: ArchitectureUse, signature: Signature, graph: Graph, rows: int) -> nn.Module:
+    return build_model(use, signature, graph.sizes, graph.knowns, rows)

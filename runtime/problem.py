@@ -1,0 +1,76 @@
+"""What is solved: programs over tables, the models they share, and how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.program import Program
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.solving import SolveSettings
+from pdual.runtime.context import Progress
+from pdual.runtime.data import Table
+from pdual.runtime.records import LogLine
+
+
+@dataclass(frozen=True)
+class Block:
+    """One data set: its program and its rows. ``groups`` [len(table)] int64 makes steps draw whole groups."""
+
+    program: Program
+    table: Table
+    groups: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units = scaled times ``scale``."""
+
+    evaluate: Callable[[nn.ModuleDict], Tensor]
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem that is ready to be solved. ``models`` holds every model by name, also those of formulas over multipliers."""
+
+    name: str
+    blocks: tuple[Block, ...]
+    models: nn.ModuleDict
+    settings: SolveSettings
+    terms: tuple[Term, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    knowns: Mapping[str, Known] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a problem is run; none of it is part of the problem.
+
+    ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is automatic mixed precision of
+    the models over float32 weights. ``feasibility`` drops the objective (``--minimize none``). ``budget`` in seconds ends the run after
+    the outer iteration that exceeds it. ``stop`` is asked before every step. ``save`` is handed the solver's state at the end and after an
+    outer iteration that ends ``save_every`` seconds or more after the last time.
+    """
+
+    seed: int = 0
+    device: torch.device = torch.device("cpu")
+    precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
+    compile: bool = False
+    feasibility: bool = False
+    evaluation_batch: int | None = None
+    budget: float | None = None
+    stop: Callable[[], bool] = lambda: False
+    save: Callable[[Mapping[str, Any]], None] | None = None
+    save_every: float = 30.0
+    log: Callable[[LogLine], None] = lambda line: None
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of columns, residuals and multipliers."""
+        return torch.float64 if self.precision == "float64" else torch.float32

@@ -1,0 +1,183 @@
+"""The files of a run, as schemas: ``metrics.json``, ``run.json`` and the lines of ``log.jsonl``. Names are a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Raised whenever a name changes its meaning or goes away; additions do not raise it.
+SCHEMA = 1
+
+#: Scaled; above it an entry counts as violated.
+TOLERANCE = 1e-3
+
+#: The unit of a violation that is a fraction of the feasible range.
+RANGE = "range"
+
+
+class Record(BaseModel):
+    """Base of every record: frozen, closed, and infinite or undefined numbers survive a file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ser_json_inf_nan="strings")
+
+
+class Spread(Record):
+    """Over rows; the standard deviation divides by the number of rows."""
+
+    mean: float
+    std: float
+
+
+class Summary(Spread):
+    """Adds the tail."""
+
+    p95: float
+    max: float
+
+
+class Above(Spread):
+    """Over the entries of all rows that exceed ``threshold``; ``entries`` is their share of the live ones."""
+
+    threshold: float
+    entries: float
+
+
+class ViolationMetrics(Record):
+    """Violations of the entries of some parts: [g]_+, or |h| for an equality, in ``unit``.
+
+    ``mean``: mean over a row's live entries, then over rows. ``mean_above``: over entries above 1e-4 only. ``max``: a row's
+    largest. ``feasible_rows``: share of rows with no entry above the tolerance.
+    """
+
+    unit: str
+    mean: Spread
+    mean_above: Above
+    max: Summary
+    feasible_rows: float
+
+
+class SplitViolation(ViolationMetrics):
+    """Of all parts, and of its inequalities and equalities apart (None where there are none)."""
+
+    inequalities: ViolationMetrics | None = None
+    equalities: ViolationMetrics | None = None
+
+
+class PartMetrics(Record):
+    """One part or family over rows and entries.
+
+    ``violated``: share of live entries above the tolerance; ``mean_violated``: mean over those (0 if there are none). ``at_cap``: share of live
+    entries whose multiplier is at its cap, and ``multiplier``: its scaled mean; None where multipliers are undefined.
+    """
+
+    unit: str
+    mean: float
+    max: float
+    violated: float
+    mean_violated: float
+    at_cap: float | None
+    multiplier: float | None
+
+
+class FamilyMetrics(PartMetrics):
+    """A constraint as the spec names it, and its parts by their short names (``lower``, ``re.upper``)."""
+
+    parts: Mapping[str, PartMetrics] = {}
+
+
+class SplitMetrics(Record):
+    """One split of all data sets that have it. ``objective`` is in the problem's own units, None where there is none."""
+
+    rows: int
+    objective: float | None
+    metrics: Mapping[str, Summary]
+    violation: SplitViolation | None
+    families: Mapping[str, FamilyMetrics]
+    rows_at_cap: float | None
+    evaluations: Mapping[str, Any] = {}
+
+
+class MultiplierMetrics(Record):
+    """How many multipliers there are, and how many numbers hold them."""
+
+    per_row: int
+    rows: int
+    families: Mapping[str, int]
+    parameters: int
+    bytes: int
+    tolerance: float = TOLERANCE
+
+
+class Timing(Record):
+    """Wall-clock seconds of the run and of its phases; ``rows_per_s``: rows that primal steps drew, by wall-clock second of the run."""
+
+    total_s: float = 0.0
+    primal_s: float = 0.0
+    dual_s: float = 0.0
+    evaluation_s: float = 0.0
+    cpu_s: float = 0.0
+    rows_per_s: float = 0.0
+    peak_memory_mb: float = 0.0
+    steps: int = 0
+    outer: int = 0
+
+
+class Metrics(Record):
+    """``metrics.json``."""
+
+    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    problem: str
+    dual: str
+    status: str
+    multipliers: MultiplierMetrics
+    splits: Mapping[str, SplitMetrics]
+    recovery: Any = None
+    timing: Timing
+
+
+class LogLine(Record):
+    """One line of ``log.jsonl``: the train rows after an outer iteration's primal steps, before its dual update.
+
+    ``loss`` is the mean over the iteration's steps; ``objective`` by data set, in the problem's units; ``moved`` the mean absolute change that
+    the update asks of a live multiplier, ``multiplier`` their mean absolute value, both scaled; ``fit_error`` the mean |lam_phi - t| of a fit.
+    """
+
+    outer: int
+    step: int
+    seconds: float
+    loss: float
+    objective: Mapping[str, float]
+    violation_mean: float
+    violation_max: float
+    feasible_rows: float
+    rows_at_cap: float
+    rho: float
+    rho_equal: float
+    multiplier: float
+    moved: float
+    fit_error: Mapping[str, float]
+    families: Mapping[str, FamilyMetrics]
+
+
+class RunRecord(Record):
+    """``run.json``: all that is needed to make the run again."""
+
+    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    problem: str
+    spec_hash: str
+    status: Literal["running", "finished", "stopped", "budget", "failed"]
+    parameters: Mapping[str, Any]
+    overrides: Mapping[str, Any] = {}
+    settings: Mapping[str, Any]
+    dual: str
+    seed: int
+    device: str
+    precision: str
+    threads: int
+    versions: Mapping[str, str]
+    data: Mapping[str, str]
+    command: tuple[str, ...] = ()
+    started: str = ""
+    finished: str | None = None

@@ -1,0 +1,84 @@
+"""Solved chunks on disk, by content, so that nobody waits twice and an interrupted build goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from pdual.runtime.context import Progress, SourceContext
+from pdual.runtime.sources.power_chunks import CHUNK, Solved
+
+FORMAT = 1  # raise it when a chunk of the same name would hold something else
+
+
+def cache_root(context: SourceContext) -> Path:
+    """``context.cache``, else ``$PDUAL_CACHE``, else ``pdual`` in the user's cache folder."""
+    if context.cache is not None:
+        return context.cache
+    if chosen := os.environ.get("PDUAL_CACHE"):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdual"
+
+
+class ChunkStore:
+    """The chunks of one stream of demands; everything that decides their content goes into ``recipe``."""
+
+    def __init__(self, root: Path, recipe: tuple[object, ...], width: int, progress: Progress) -> None:
+        name = hashlib.sha256(repr((FORMAT, CHUNK, *recipe)).encode()).hexdigest()[:24]
+        self.folder = root / "power" / name
+        self._width = width
+        self._progress = progress
+        self._writable = True
+
+    def load(self, index: int) -> Solved | None:
+        """A chunk that was solved before; one that cannot be read is as good as none, which is said."""
+        place = self._place(index)
+        if not place.exists():
+            return None
+        try:
+            with np.load(place, allow_pickle=False) as stored:
+                solved = Solved(stored["kept"], stored["rows"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            solved = None
+        if solved is None or not self._sound(solved):
+            self._progress.advance(0, f"warning: {place} is damaged, solving its demands again")
+            return None
+        return solved
+
+    def save(self, index: int, solved: Solved) -> None:
+        """Keeps a chunk: written beside its place and renamed, so that a reader never sees half of it."""
+        if not self._writable:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    np.savez(file, kept=solved.kept, rows=solved.rows)
+                os.replace(temporary, self._place(index))
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            self._writable = False
+            self._progress.advance(0, f"warning: nothing is kept in {self.folder} ({error.strerror})")
+
+    def _place(self, index: int) -> Path:
+        return self.folder / f"{index:06d}.npz"
+
+    def _sound(self, solved: Solved) -> bool:
+        kept, rows = solved.kept, solved.rows
+        return bool(
+            kept.dtype == np.int64
+            and rows.dtype == np.float64
+            and kept.ndim == 1
+            and rows.shape == (len(kept), self._width)
+            and np.all(np.diff(kept) > 0)
+            and np.all((kept >= 0) & (kept < CHUNK))
+            and np.all(np.isfinite(rows))
+        )

@@ -1,0 +1,70 @@
+"""``power.case``: from a name in a spec to known structure. The shipped case needs the standard library only."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sources_power import PowerCaseSettings
+from pdual.runtime.context import SourceContext
+from pdual.runtime.sources.power_checks import check_case
+from pdual.runtime.sources.power_files import SHIPPED_CASE, find_case
+from pdual.runtime.sources.power_network import known_of
+from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, UnitRow
+
+
+def load_case(settings: Settings, context: SourceContext) -> Known:
+    """The grid that a spec names: sets ``bus``, ``gen``, ``branch`` and the fields of ``power.case``.
+
+    Per unit on ``base_mva`` and radians; what is out of service is left out (``Known.notes`` counts it).
+    Raises a Refusal with PD501 to PD514 where the case is not found or does not describe a grid.
+    """
+    assert isinstance(settings, PowerCaseSettings)
+    place = find_case(settings.name, context.folder, context.span)
+    case = shipped_case() if place is None else _read(place, settings.name, context)
+    check_case(case, context.span)
+    return known_of(case)
+
+
+def shipped_case() -> Case:
+    """The table that pdual carries: PGLib-OPF v23.07 case30_ieee."""
+    text = files("pdual.runtime.sources").joinpath("data/case30_ieee.json").read_text(encoding="utf-8")
+    content = json.loads(text)
+    units = zip(_records(content["gen"]), _records(content["gencost"]), strict=True)
+    return Case(
+        SHIPPED_CASE,
+        float(content["base_mva"]),
+        tuple(_bus(row) for row in _records(content["bus"])),
+        tuple(_unit(position, row | cost) for position, (row, cost) in enumerate(units, 1)),
+        tuple(_branch(row) for row in _records(content["branch"])),
+    )
+
+
+def _read(place: Path, name: str, context: SourceContext) -> Case:
+    # pandas comes with the reader: a spec on the shipped case must not pay for it
+    from pdual.runtime.sources.power_matpower import read_matpower
+
+    return read_matpower(place, name, context.span)
+
+
+def _records(table: dict[str, Any]) -> list[dict[str, float]]:
+    return [dict(zip(table["columns"], map(float, row), strict=True)) for row in table["rows"]]
+
+
+def _bus(row: dict[str, float]) -> BusRow:
+    values = (row[name] for name in ("Pd", "Qd", "Gs", "Bs", "Vmax", "Vmin"))
+    return BusRow(int(row["bus"]), int(row["type"]), *values)
+
+
+def _unit(position: int, row: dict[str, float]) -> UnitRow:
+    values = (row[name] for name in ("Qmax", "Qmin", "Pmax", "Pmin", "c2", "c1", "c0"))
+    return UnitRow(position, int(row["bus"]), row["status"] > 0, *values)
+
+
+def _branch(row: dict[str, float]) -> BranchRow:
+    values = (row[name] for name in ("r", "x", "b", "rateA", "ratio", "shift", "angmin", "angmax"))
+    return BranchRow(int(row["from"]), int(row["to"]), row["status"] > 0, *values)

@@ -1,0 +1,64 @@
+"""A grid as arrays, for the solver of demands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdual.dsl.declarations.known import Known
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Complexes = NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The fields of ``power.case`` in per unit and radians; ``at``, ``source`` and ``target`` are positions of buses.
+
+    [bus]: load, shunt, v_min, v_max, slack. [branch]: source, target, series, charge_source, charge_target, tap, rate, angle_min,
+    angle_max. [gen]: at, c0, c1, c2 ($/h of active power in per unit), s_min, s_max.
+    """
+
+    at: Integers
+    source: Integers
+    target: Integers
+    slack: NDArray[np.bool_]
+    load: Complexes
+    shunt: Complexes
+    v_min: Reals
+    v_max: Reals
+    series: Complexes
+    charge_source: Complexes
+    charge_target: Complexes
+    tap: Complexes
+    rate: Reals
+    angle_min: Reals
+    angle_max: Reals
+    c0: Reals
+    c1: Reals
+    c2: Reals
+    s_min: Complexes
+    s_max: Complexes
+
+    @property
+    def buses(self) -> int:
+        """Number of buses."""
+        return len(self.load)
+
+    @property
+    def units(self) -> int:
+        """Number of generating units."""
+        return len(self.at)
+
+
+def lacking(known: Known) -> list[str]:
+    """The fields that a grid needs and this structure does not have."""
+    return [field.name for field in fields(Grid) if field.name not in known.fields]
+
+
+def grid_of(known: Known) -> Grid:
+    """The arrays of a ``power.case``."""
+    return Grid(**{field.name: np.asarray(known.fields[field.name]) for field in fields(Grid)})

@@ -1,0 +1,89 @@
+"""From the tables of a case to known structure in per unit and radians."""
+
+from __future__ import annotations
+
+import cmath
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pdual.dsl.declarations.known import Known
+from pdual.runtime.sources.power_checks import live_branches, live_buses, live_units
+from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case
+
+FULL_TURN = 360.0
+
+
+def known_of(case: Case) -> Known:
+    """Sets, fields and notes of a checked case.
+
+    Every branch is a two-port with an ideal transformer ``tap`` : 1 at its source side, then ``series`` = 1 / (r + jx),
+    with ``charge_source`` and ``charge_target`` = j b / 2 at either end of the line:
+
+        out  = conj(series + charge_source) |v_source / tap|^2 - conj(series) v_source conj(v_target) / tap
+        into = conj(series + charge_target) |v_target|^2 - conj(series) conj(v_source) v_target / conj(tap)
+    """
+    buses, units, branches = live_buses(case), live_units(case), live_branches(case)
+    place = {bus.number: position for position, bus in enumerate(buses)}
+    base = case.base_mva
+    sets = {
+        "bus": tuple(str(bus.number) for bus in buses),
+        "gen": tuple(unit.label for unit in units),
+        "branch": _branch_labels(branches),
+    }
+    fields: dict[str, Any] = {
+        "at": [place[unit.bus] for unit in units],
+        "source": [place[row.source] for row in branches],
+        "target": [place[row.target] for row in branches],
+        "slack": [bus.type == REFERENCE_BUS for bus in buses],
+        "load": [complex(bus.p, bus.q) / base for bus in buses],
+        "shunt": [complex(bus.g, bus.b) / base for bus in buses],
+        "v_min": [bus.v_min for bus in buses],
+        "v_max": [bus.v_max for bus in buses],
+        "series": [1 / complex(row.r, row.x) for row in branches],
+        "charge_source": [complex(0.0, row.b / 2) for row in branches],
+        "charge_target": [complex(0.0, row.b / 2) for row in branches],
+        "tap": [cmath.rect(row.ratio or 1.0, math.radians(row.shift)) for row in branches],
+        "rate": [row.rate / base if row.rate else math.inf for row in branches],
+        "angle_min": [max(-math.pi, -_angle(-row.angle_min)) for row in branches],
+        "angle_max": [min(math.pi, _angle(row.angle_max)) for row in branches],
+        "c0": [unit.c0 for unit in units],
+        "c1": [unit.c1 * base for unit in units],
+        "c2": [unit.c2 * base**2 for unit in units],
+        "s_min": [complex(unit.p_min / base, unit.q_min / base) for unit in units],
+        "s_max": [complex(unit.p_max / base, unit.q_max / base) for unit in units],
+        "base_mva": base,
+    }
+    return Known(sets, fields, _fingerprint(sets, fields), _notes(case))
+
+
+def _angle(degrees: float) -> float:
+    """An upper limit in radians; MATPOWER writes 0 or a full turn where there is none."""
+    return math.pi if degrees == 0 or degrees >= FULL_TURN else math.radians(degrees)
+
+
+def _branch_labels(branches: Sequence[BranchRow]) -> tuple[str, ...]:
+    seen: Counter[str] = Counter()
+    labels = []
+    for row in branches:
+        seen[row.label] += 1
+        labels.append(row.label if seen[row.label] == 1 else f"{row.label}#{seen[row.label]}")
+    return tuple(labels)
+
+
+def _fingerprint(sets: Mapping[str, tuple[str, ...]], fields: Mapping[str, Any]) -> str:
+    content = repr((sorted(sets.items()), sorted(fields.items())))
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _notes(case: Case) -> tuple[str, ...]:
+    left_out = (
+        ("bus", len(case.buses) - len(live_buses(case)), "isolated"),
+        ("unit", len(case.units) - len(live_units(case)), "out of service"),
+        ("branch", len(case.branches) - len(live_branches(case)), "out of service"),
+    )
+    notes = [f"left out, {why}: {count} x {noun}" for noun, count, why in left_out if count]
+    free = sum(1 for row in live_branches(case) if not row.rate)
+    return tuple([*notes, *([f"without a flow limit (rate 0): {free} x branch"] if free else [])])

@@ -1,0 +1,144 @@
+"""AC optimal power flow of one demand: IPOPT on a parametric problem that is built once. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+
+from pdual.runtime.sources.power_grid import Complexes, Grid, Reals
+from pdual.runtime.sources.power_problem import Problem, optimal_power_flow
+
+SOLVED = "Solve_Succeeded"
+INFEASIBLE = "Infeasible_Problem_Detected"
+_INTERRUPTED = "User_Requested_Stop"
+
+# `acceptable_iter = 0`: a looser tolerance never counts as solved. `expect_infeasible_problem`: about one draw in five has no
+# solution, and this halves what such a draw costs (measured on case30 and its api variant: same draws, same optima).
+_OPTIONS = {"print_level": 0, "sb": "yes", "tol": 1e-8, "acceptable_iter": 0, "expect_infeasible_problem": "yes"}
+_FROM_NOMINAL = {
+    "warm_start_init_point": "yes",
+    "mu_init": 1e-4,
+    "warm_start_bound_push": 1e-6,
+    "warm_start_bound_frac": 1e-6,
+    "warm_start_slack_bound_push": 1e-6,
+    "warm_start_slack_bound_frac": 1e-6,
+    "warm_start_mult_bound_push": 1e-6,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The optimum of one demand.
+
+    ``cost`` in $/h; ``v`` [bus] and ``s`` [gen] in per unit. ``multipliers`` by part (``voltage.upper``) in $/h per unit of the
+    part's own quantity, for L = cost + sum of multiplier * (left - right); a side that is infinite has no entry.
+    """
+
+    cost: float
+    v: Complexes
+    s: Complexes
+    multipliers: dict[str, Reals]
+
+
+class PowerSolver:
+    """Solves demands on one grid. Each solve starts at the optimum of the nominal demand, so it is independent of the others."""
+
+    def __init__(self, grid: Grid, iterations: int = 300) -> None:
+        self.grid = grid
+        self.status = ""
+        self._problem = optimal_power_flow(grid)
+        self._cold = _ipopt(self._problem, {"max_iter": iterations, **_OPTIONS})
+        self._warm = _ipopt(self._problem, {"max_iter": iterations, **_OPTIONS, **_FROM_NOMINAL})
+        nominal = self._run(self._cold, grid.load, {"x0": self._problem.start})
+        self._nominal = (
+            {"x0": nominal["x"], "lam_x0": nominal["lam_x"], "lam_g0": nominal["lam_g"]}
+            if self.status == SOLVED
+            else None
+        )
+
+    def solve(self, load: Complexes) -> Optimum | None:
+        """The optimum of a demand ([bus], per unit), None when the solver finds none; ``status`` then says why."""
+        if self._nominal is not None:
+            found = self._run(self._warm, load, self._nominal)
+            if self.status == SOLVED:
+                return _optimum(self.grid, self._problem, found)
+            if self.status == INFEASIBLE:
+                return None
+        found = self._run(self._cold, load, {"x0": self._problem.start})
+        return _optimum(self.grid, self._problem, found) if self.status == SOLVED else None
+
+    def _run(self, solver: Any, load: Complexes, start: dict[str, Any]) -> dict[str, Any]:
+        problem = self._problem
+        found: dict[str, Any] = solver(
+            p=np.concatenate([load.real, load.imag]),
+            lbx=problem.lower,
+            ubx=problem.upper,
+            lbg=problem.row_lower,
+            ubg=problem.row_upper,
+            **start,
+        )
+        self.status = str(solver.stats()["return_status"])
+        if self.status == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
+
+def _ipopt(problem: Problem, options: dict[str, Any]) -> Any:
+    settings = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False, "ipopt": options}
+    return casadi.nlpsol("power", "ipopt", problem.symbols, settings)
+
+
+def part_sizes(grid: Grid) -> dict[str, int]:
+    """Entries of each part of ``Optimum.multipliers``: one a side that is finite."""
+    unbounded = _parts(grid, {name: np.zeros(size) for name, size in _quantities(grid).items()})
+    return {name: len(entries) for name, entries in unbounded.items()}
+
+
+def _optimum(grid: Grid, problem: Problem, found: dict[str, Any]) -> Optimum:
+    theta, size, p, q = problem.variables(_array(found["x"]))
+    slopes = dict(zip(("theta", "size", "p", "q"), problem.variables(_array(found["lam_x"])), strict=True))
+    slopes |= problem.rows(_array(found["lam_g"]))
+    v = size * np.exp(1j * theta)
+    # a row of the problem is |S|^2 <= rate^2, a part is |S| <= rate
+    for name, flow in zip(("flow_source", "flow_target"), flows(grid, v), strict=True):
+        slopes[name] = slopes[name] * 2 * np.abs(flow)
+    return Optimum(float(found["f"]), v, p + 1j * q, _parts(grid, slopes))
+
+
+def flows(grid: Grid, v: Complexes) -> tuple[Complexes, Complexes]:
+    """Power into every branch at its source and at its target ([branch], per unit), the formulas of ``power.case``."""
+    source, target = v[grid.source] / grid.tap, v[grid.target]
+    out = np.conj(grid.series + grid.charge_source) * np.abs(source) ** 2 - np.conj(grid.series * target) * source
+    into = np.conj(grid.series + grid.charge_target) * np.abs(target) ** 2 - np.conj(grid.series * source) * target
+    return out, into
+
+
+def _quantities(grid: Grid) -> dict[str, int]:
+    per_bus = dict.fromkeys(("theta", "size", "balance.re", "balance.im"), grid.buses)
+    per_branch = dict.fromkeys(("flow_source", "flow_target", "angle"), len(grid.series))
+    return per_bus | per_branch | dict.fromkeys(("p", "q"), grid.units)
+
+
+def _parts(grid: Grid, slopes: dict[str, Reals]) -> dict[str, Reals]:
+    """Multipliers by part from the solver's: positive at an upper side, negative at a lower one, zero inside."""
+    parts = {name: slopes[name] for name in ("balance.re", "balance.im")}
+    parts["reference"] = slopes["theta"][grid.slack]
+    boxes = {
+        "voltage": (slopes["size"], grid.v_min, grid.v_max),
+        "generation.re": (slopes["p"], grid.s_min.real, grid.s_max.real),
+        "generation.im": (slopes["q"], grid.s_min.imag, grid.s_max.imag),
+        "angle": (slopes["angle"], grid.angle_min, grid.angle_max),
+    }
+    for name, (slope, low, high) in boxes.items():
+        parts[f"{name}.lower"] = np.maximum(-slope, 0.0)[np.isfinite(low)]
+        parts[f"{name}.upper"] = np.maximum(slope, 0.0)[np.isfinite(high)]
+    for name in ("flow_source", "flow_target"):
+        parts[name] = np.maximum(slopes[name], 0.0)[np.isfinite(grid.rate)]
+    return parts
+
+
+def _array(value: Any) -> Reals:
+    return np.asarray(value, dtype=np.float64).reshape(-1)

@@ -1,0 +1,135 @@
+"""The optimal power flow as a nonlinear program over polar voltages, with the demand as its parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+
+from pdual.runtime.sources.power_grid import Grid, Integers, Reals
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A program for ``casadi.nlpsol``.
+
+    Variables, one after the other: theta [bus], |v| [bus], p [gen], q [gen]. Rows: balance of p [bus] and of q [bus], |out|^2
+    and |into|^2 of the branches with a rate, the angle across those with a limit that can bind.
+    """
+
+    grid: Grid
+    limited: Integers  # branches with a rate
+    angled: Integers  # branches with an angle limit inside (-pi, pi)
+    symbols: dict[str, Any]
+    lower: Reals
+    upper: Reals
+    row_lower: Reals
+    row_upper: Reals
+    start: Reals
+
+    def variables(self, values: Reals) -> list[Reals]:
+        """theta, |v|, p and q of a vector of variables."""
+        buses, units = self.grid.buses, self.grid.units
+        return np.split(values, np.cumsum([buses, buses, units]))
+
+    def rows(self, values: Reals) -> dict[str, Reals]:
+        """A vector of rows by quantity; branches without a row get 0."""
+        sizes = [self.grid.buses, self.grid.buses, len(self.limited), len(self.limited)]
+        re, im, out, into, angle = np.split(values, np.cumsum(sizes))
+        return {
+            "balance.re": re,
+            "balance.im": im,
+            "flow_source": self._spread(out, self.limited),
+            "flow_target": self._spread(into, self.limited),
+            "angle": self._spread(angle, self.angled),
+        }
+
+    def _spread(self, values: Reals, branches: Integers) -> Reals:
+        full = np.zeros(len(self.grid.series))
+        full[branches] = values
+        return full
+
+
+def optimal_power_flow(grid: Grid) -> Problem:
+    """min sum c0 + c1 p + c2 p^2 over (theta, |v|, p, q) within their boxes, theta = 0 at the reference bus, subject to
+
+    generation - load - out - into - conj(shunt) |v|^2 = 0 at every bus (active, then reactive),
+    |out|^2 <= rate^2, |into|^2 <= rate^2, angle_min <= theta_source - theta_target <= angle_max.
+    """
+    limited = np.flatnonzero(np.isfinite(grid.rate))
+    angled = np.flatnonzero((grid.angle_min > -np.pi) | (grid.angle_max < np.pi))
+    balance, rate, free = np.zeros(2 * grid.buses), grid.rate[limited] ** 2, np.where(grid.slack, 0.0, np.inf)
+    lower = np.concatenate([-free, grid.v_min, grid.s_min.real, grid.s_min.imag])
+    upper = np.concatenate([free, grid.v_max, grid.s_max.real, grid.s_max.imag])
+    return Problem(
+        grid,
+        limited,
+        angled,
+        _symbols(grid, limited, angled),
+        lower,
+        upper,
+        np.concatenate([balance, np.full(2 * len(limited), -np.inf), grid.angle_min[angled]]),
+        np.concatenate([balance, rate, rate, grid.angle_max[angled]]),
+        _flat_start(grid, lower, upper),
+    )
+
+
+def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
+    theta, size = casadi.SX.sym("theta", grid.buses), casadi.SX.sym("size", grid.buses)
+    p, q = casadi.SX.sym("p", grid.units), casadi.SX.sym("q", grid.units)
+    load = casadi.SX.sym("load", 2 * grid.buses)
+    across = theta[grid.source.tolist()] - theta[grid.target.tolist()]
+    out, into = _flows(grid, across, size)
+    at, leaving, entering = (_incidence(ends, grid.buses) for ends in (grid.at, grid.source, grid.target))
+    shunts = (grid.shunt.real * size**2, -grid.shunt.imag * size**2)
+    loads = (load[: grid.buses], load[grid.buses :])
+    balance = [
+        at @ made - wanted - leaving @ sent - entering @ received - shunt
+        for made, wanted, sent, received, shunt in zip((p, q), loads, out, into, shunts, strict=True)
+    ]
+    squares = [(active**2 + reactive**2)[limited.tolist()] for active, reactive in (out, into)]
+    return {
+        "x": casadi.vertcat(theta, size, p, q),
+        "p": load,
+        "f": casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2),
+        "g": casadi.vertcat(*balance, *squares, across[angled.tolist()]),
+    }
+
+
+def _flows(grid: Grid, across: Any, size: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Active and reactive power into every branch at its source and its target, in real arithmetic.
+
+    With tap = ratio e^(j shift) and e = theta_source - theta_target - shift: v_source conj(v_target) / tap = (c + j s) with
+    c, s = |v_source| |v_target| / ratio * (cos e, sin e).
+    """
+    ratio, shift = np.abs(grid.tap), np.angle(grid.tap)
+    source, target = size[grid.source.tolist()] / ratio, size[grid.target.tolist()]
+    c = source * target * casadi.cos(across - shift)
+    s = source * target * casadi.sin(across - shift)
+    y, at_source, at_target = grid.series, grid.series + grid.charge_source, grid.series + grid.charge_target
+    out = (
+        at_source.real * source**2 - (y.real * c + y.imag * s),
+        -at_source.imag * source**2 - (y.real * s - y.imag * c),
+    )
+    into = (
+        at_target.real * target**2 - (y.real * c - y.imag * s),
+        -at_target.imag * target**2 + (y.real * s + y.imag * c),
+    )
+    return out, into
+
+
+def _incidence(ends: Integers, buses: int) -> Any:
+    """[bus, element]: 1 where the element stands at the bus; sparse."""
+    count = len(ends)
+    return casadi.DM.triplet(ends.tolist(), list(range(count)), casadi.DM.ones(count), buses, count)
+
+
+def _flat_start(grid: Grid, lower: Reals, upper: Reals) -> Reals:
+    """theta = 0, |v| = 1, everything inside its box, generation in the middle of it where it has one."""
+    start = np.concatenate([np.zeros(grid.buses), np.ones(grid.buses), np.zeros(2 * grid.units)])
+    boxed = np.isfinite(lower) & np.isfinite(upper)
+    boxed[: 2 * grid.buses] = False
+    start[boxed] = (lower[boxed] + upper[boxed]) / 2
+    return np.clip(start, lower, upper)
