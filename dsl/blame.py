@@ -64,7 +64,7 @@ def _wrong_closer(place: Place) -> Verdict | None:
         bracket=opener.text,
         closer=place.machine.tables.symbols[closer],
     )
-    return Verdict(found, (Token(closer, token.text, token.span),))
+    return Verdict(found, place.sound((Token(closer, token.text, token.span),)))
 
 
 def _unclosed(place: Place) -> Verdict | None:
@@ -72,7 +72,9 @@ def _unclosed(place: Place) -> Verdict | None:
     if opener is None or opener in place.layout.closers:
         return None
     closer = CLOSERS[opener.kind]
-    if not (place.is_boundary or token.kind in OPENERS or place.missing(closer)):
+    # `f([a, b = 1)`: no list holds a named argument.
+    is_end = place.is_boundary or token.kind in OPENERS or token.kind == "EQUAL"
+    if not (is_end or place.missing(closer)):
         return None
     # Inside braces a statement that breaks off is its own mistake; the brace is reported where all is read.
     if token.kind == closer or (closer == "RBRACE" and not place.machine.accepts(closer)):
@@ -137,7 +139,7 @@ def _missing_colon(place: Place) -> Verdict | None:
         return None
     head = place.machine.spans[-1]
     found = diagnostic("PD008", place.token.span, Label(head, "head"), found=expectation.found(place.token))
-    return Verdict(found, repaired)
+    return Verdict(found, place.sound(repaired))
 
 
 def _missing_set(place: Place) -> Verdict | None:
@@ -240,8 +242,11 @@ def _missing_comma(place: Place) -> Verdict | None:
     opener, repaired = place.opener, place.missing("COMMA")
     if opener is None or opener.kind == "LBRACE" or repaired is None:
         return None
+    if place.tokens[place.index].kind == "IN":  # `[i in s](x)`: something else is missing
+        return None
     shown = expectation.found(place.token)
-    return Verdict(diagnostic("PD020", place.token.span, Label(opener.span, "opener"), found=shown), repaired)
+    found = diagnostic("PD020", place.token.span, Label(opener.span, "opener"), found=shown)
+    return Verdict(found, place.sound(repaired))
 
 
 def _let_with_arguments(place: Place) -> Verdict | None:
@@ -259,7 +264,7 @@ def _missing_symbol(place: Place) -> Verdict | None:
     for kind in ("EQUAL", "IN", "LBRACE") if place.token.kind not in CLOSERS else ():
         repaired = place.missing(kind)
         if repaired is not None:
-            return Verdict(_unexpected(place).diagnostic, repaired)
+            return Verdict(_unexpected(place).diagnostic, place.sound(repaired))
     return None
 
 

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from pdual.dsl import expectation
 from pdual.dsl.diagnostics import Diagnostic
-from pdual.dsl.layout import CLOSERS, Layout
+from pdual.dsl.layout import CLOSERS, SOFT, Layout
 from pdual.dsl.machine import Machine
 from pdual.dsl.spans import Span
 from pdual.dsl.tree import END, Token
+
+
+_LOOKAHEAD = 3
 
 
 class Verdict(NamedTuple):
@@ -66,6 +69,15 @@ class Place(NamedTuple):
                 start = token.span.start
                 return Token(kind, self.machine.tables.symbols[kind], Span(start, start)), token
         return None
+
+    def sound(self, instead: tuple[Token, ...]) -> tuple[Token, ...] | None:
+        """These tokens where what follows fits them, else None: a wrong guess would only lead to more reports."""
+        ahead: list[str] = []
+        for token in self.tokens[self.index + 1 : self.index + 1 + _LOOKAHEAD]:
+            if token.kind in SOFT or self.tokens[self.index].kind == END:
+                break
+            ahead.append(token.kind)
+        return instead if self.machine.accepts(*(token.kind for token in instead), *ahead) else None
 
     def expected(self) -> str:
         """What could come here, in words."""

@@ -18,7 +18,7 @@ def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
     lines = [f"{entry.severity}[{entry.code}]: {_title(entry, diagnostic)}"]
     margin = " "
     if source is not None and diagnostic.span == NOWHERE:
-        lines.append(f"  --> {_visible(source.name)}")
+        lines.append(f"{margin}--> {_visible(source.name)}")
     elif source is not None:
         line, column = source.position(diagnostic.span.start)
         snippet = draw(source, _marks(entry, diagnostic))

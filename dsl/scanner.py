@@ -9,7 +9,8 @@ from pdual.dsl.tree import END, Token
 
 MOST_STRAYS = 100  # what has more places that match no terminal is no spec; the rest is not read
 
-# Spelling elsewhere: the code it is reported under, the terminal that was meant and how that is written here.
+# Spelling elsewhere, a longer one before its own start: the code it is reported under, the terminal that was meant
+# and how that is written here.
 _FOREIGN: dict[str, tuple[str, str, str]] = {
     "&&": ("PD006", "AND", "and"),
     "&": ("PD006", "AND", "and"),
@@ -78,11 +79,11 @@ def _read_as(
 def _stray(text: str, start: int, tokens: list[Token], collector: Collector) -> int:
     """Report what no terminal matches and read it as well as possible; the position to go on from."""
     character = text[start]
-    for length in (2, 1):
-        foreign = _FOREIGN.get(text[start : start + length])
-        if foreign is not None:
-            _read_as(foreign, Span(start, start + length), text, tokens, collector)
-            return start + length
+    spelling = next((known for known in _FOREIGN if text.startswith(known, start)), None)
+    if spelling is not None:
+        end = start + len(spelling)
+        _read_as(_FOREIGN[spelling], Span(start, end), text, tokens, collector)
+        return end
     line_end = _end_of_line(text, start)
     if character == '"':
         end = len(text[start:line_end].rstrip()) + start
@@ -113,7 +114,7 @@ def _foreign_name(text: str, start: int, tokens: list[Token], collector: Collect
     end = start
     while end < len(text) and (text[end].isalnum() or text[end] == "_"):
         end += 1
-    if tokens and tokens[-1].kind == "NAME" and tokens[-1].span.end == start:
+    if tokens and tokens[-1].text.isidentifier() and tokens[-1].span.end == start:
         start = tokens.pop().span.start
     span, name = Span(start, end), text[start:end]
     if all(item.fact.get("name") != name for item in collector if item.code == "PD003"):

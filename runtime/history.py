@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.metrics import Measured, objective, split_metrics
@@ -15,7 +15,7 @@ def log_line(
     seconds: float,
     loss: float,
     measured: Sequence[Measured],
-    multipliers: Mapping[str, Multipliers],
+    multipliers: Sequence[Multipliers],
     updates: Sequence[Update],
 ) -> LogLine:
     """What the evaluation pass over the train rows showed, and what the update of the multipliers asked for."""
@@ -32,8 +32,8 @@ def log_line(
         violation_max=found.violation.max.max if found.violation else 0.0,
         feasible_rows=found.violation.feasible_rows if found.violation else 1.0,
         rows_at_cap=found.rows_at_cap or 0.0,
-        rho=max((held.rho for held in multipliers.values()), default=0.0),
-        rho_equal=max((held.rho_equal for held in multipliers.values()), default=0.0),
+        rho=max((held.rho for held in multipliers), default=0.0),
+        rho_equal=max((held.rho_equal for held in multipliers), default=0.0),
         multiplier=sum(update.level * update.entries for update in updates) / entries,
         moved=sum(update.moved * update.entries for update in updates) / entries,
         fit_error={parts: error for update in updates for parts, error in update.errors.items()},

@@ -2,28 +2,303 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from math import isfinite
+from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.clock import Clock
-from pdual.runtime.duals.build import build_multipliers
-from pdual.runtime.duals.multipliers import Multipliers
-from pdual.runtime.evaluation import Pass, evaluate
-from pdual.runtime.metrics import Measured, split_metrics
+from pdual.runtime.evaluation import Pass
+from pdual.runtime.history import log_line
+from pdual.runtime.lanes import Lane, build_lanes
+from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import diverged
 from pdual.runtime.optimisers import Driver, steps_of, trainable
-from pdual.runtime.problem import Block, Options, Problem
+from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile
-from pdual.runtime.progress_log import log_line
-from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, SplitMetrics, Timing
-from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
+from pdual.runtime.records import TOLERANCE, LogLine
+from pdual.runtime.run import Run
 
-#: On an accelerator a look at the loss waits for the device, so it is looked at once in so many steps.
+#: On an accelerator a look at the loss waits for the device, so it is taken once in so many steps; on a CPU, before each.
 LOOK_EVERY = 50
+
+#: Steps between two reports of progress.
+REPORT_EVERY = 20
+
+
+def solve(
+    problem: Problem,
+    options: Options,
+    resume: Mapping[str, Any] | None = None,
+    initial: Mapping[str, Any] | None = None,
+) -> Run:
+    """Solve a problem; its models are trained in place and moved to the device.
+
+    ``resume`` is a saved state to go on from, bit for bit as if the run had not been interrupted; ``initial`` a saved state of any
+    run to take weights, and multipliers of the same shape, from. Raises a Refusal with PD601 when the loss stops being finite,
+    PD602 or PD603 when there is nothing to train or to minimise, PD604 or PD605 when a state belongs to another problem.
+    """
+    torch.set_flush_denormal(True)
+    torch.manual_seed(options.seed)
+    solver = Solver(problem, options)
+    if initial is not None:
+        solver.adopt(initial)
+    if resume is not None:
+        solver.load_state(resume)
+    return solver.run()
+
+
+class Solver:
+    """The state of Algorithm 1 between two steps.
+
+    Iteration 0 is the warm-up, with multipliers 0 and without an update; iterations 1 to ``outer`` follow. ``state`` may be taken
+    between any two steps.
+    """
+
+    def __init__(self, problem: Problem, options: Options) -> None:
+        self._problem = problem
+        self._options = options
+        self._settings = problem.settings
+        descent = self._settings.descent.settings
+        assert isinstance(descent, OptimiserSettings)
+        self._place_models()
+        self._lanes = build_lanes(problem, options)
+        self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
+        self._models = problem.models
+        formulas = {id(weight) for lane in self._lanes for weight in lane.multipliers.weights()}
+        self._weights = [weight for weight in trainable(self._models) if id(weight) not in formulas]
+        self._refuse_nothing()
+        longest = max(len(lane.train_ids) for lane in (self._constrained or self._lanes))
+        self._steps = steps_of(descent, longest)
+        self._warmup = self._settings.warmup * steps_of(descent.model_copy(update={"steps": None, "epochs": 1.0}), longest)
+        self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
+        self._clock = Clock(options.device)
+        self._history: list[LogLine] = []
+        self._iteration = 0
+        self._step = 0  # of this iteration
+        self._taken = 0  # of the run
+        self._drawn = 0  # rows of constraint data
+        self._losses = torch.zeros((), dtype=options.dtype, device=options.device)
+        self._worst: float | None = None
+        self._saved: int | None = None
+        self._saved_at = time.perf_counter()
+
+    def run(self) -> Run:
+        """Go on until the end, the budget or a request to stop."""
+        outer = self._settings.outer
+        self._options.progress.start(self._problem.name, self._warmup + outer * self._steps)
+        self._options.progress.advance(self._taken)
+        status: Literal["finished", "budget", "stopped"] = "finished"
+        while self._iteration <= outer:
+            if not self._descend():
+                status = "stopped"
+                break
+            if self._iteration > 0:
+                self._ascend()
+            self._iteration += 1
+            self._step = 0
+            self._losses.zero_()
+            if self._options.budget is not None and self._clock.total > self._options.budget and self._iteration <= outer:
+                status = "budget"
+                break
+            self._save(due=time.perf_counter() - self._saved_at >= self._options.save_every)
+        self._save(due=True)
+        self._models.eval()
+        self._options.progress.finish(status)
+        timing = self._clock.timing(self._drawn, self._taken, len(self._history))
+        return Run(self._problem, self._options, tuple(self._lanes), status, tuple(self._history), timing)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
+        random = {"cpu": torch.get_rng_state()}
+        if self._options.device.type == "cuda":
+            random["cuda"] = torch.cuda.get_rng_state(self._options.device)
+        return {
+            "identity": self._identity(),
+            "iteration": self._iteration,
+            "step": self._step,
+            "taken": self._taken,
+            "drawn": self._drawn,
+            "losses": self._losses,
+            "worst": self._worst,
+            "models": self._models.state_dict(),
+            "descent": self._driver.state(),
+            "lanes": {lane.name: lane.state() for lane in self._lanes},
+            "clock": self._clock.state(),
+            "random": random,
+            "history": [line.model_dump(mode="json", by_alias=True) for line in self._history],
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state of the same problem; PD604 when it is another one."""
+        for subject, expected in self._identity().items():
+            if state["identity"].get(subject) != expected:
+                raise refuse("PD604", subject=subject)
+        self._iteration = int(state["iteration"])
+        self._step, self._taken, self._drawn = int(state["step"]), int(state["taken"]), int(state["drawn"])
+        self._losses.copy_(state["losses"])
+        self._worst = state["worst"]
+        self._models.load_state_dict(state["models"])
+        self._driver.load_state(state["descent"])
+        for lane in self._lanes:
+            lane.load_state(state["lanes"][lane.name])
+        self._clock.load_state(state["clock"])
+        torch.set_rng_state(state["random"]["cpu"].cpu())
+        if "cuda" in state["random"] and self._options.device.type == "cuda":
+            torch.cuda.set_rng_state(state["random"]["cuda"].cpu(), self._options.device)
+        self._history = [LogLine.model_validate(line) for line in state["history"]]
+        self._saved = self._iteration - 1
+
+    def adopt(self, state: Mapping[str, Any]) -> None:
+        """Start from the weights of another run; multipliers come along where they have the same shape.
+
+        A model that the other run does not have keeps its start; PD605 when one has another shape, or when none is in both.
+        """
+        own = self._models.state_dict()
+        common = {name: tensor for name, tensor in state["models"].items() if name in own}
+        if not common:
+            raise refuse("PD605", models=", ".join(f"`{name}`" for name in self._models))
+        for name, tensor in common.items():
+            if tensor.shape != own[name].shape:
+                raise refuse("PD605", weight=name, found=list(tensor.shape), expected=list(own[name].shape))
+        self._models.load_state_dict(common, strict=False)
+        for lane in self._lanes:
+            if lane.name in state["lanes"]:
+                lane.multipliers.adopt(state["lanes"][lane.name]["multipliers"])
+
+    def _descend(self) -> bool:
+        """The primal steps of an iteration; False when a stop was asked for."""
+        steps = self._warmup if self._iteration == 0 else self._steps
+        look = 1 if self._options.device.type == "cpu" else LOOK_EVERY
+        self._models.train()
+        with self._clock.phase("primal"):
+            while self._step < steps:
+                if self._options.stop():
+                    return False
+                loss, batches = self._loss()
+                if (self._step % look == 0 or self._step == steps - 1) and not isfinite(loss.item()):
+                    raise self._diverged(batches)
+                loss.backward()  # type: ignore[no-untyped-call]
+                self._driver.step()
+                self._losses += loss.detach()
+                self._step += 1
+                self._taken += 1
+                if self._taken % REPORT_EVERY == 0:
+                    self._options.progress.advance(REPORT_EVERY)
+        return True
+
+    def _loss(self) -> tuple[Tensor, list[Tensor]]:
+        """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms without data."""
+        total: Any = 0.0
+        batches = []
+        for lane in self._lanes:
+            rows = lane.draw()
+            batches.append(rows.ids)
+            with self._autocast():
+                found = Evaluation(*lane.train(rows.values, rows.ids))
+            multipliers = lane.multipliers
+            value: Any = 0.0
+            if multipliers.active:
+                if self._iteration == 0:
+                    current = multipliers.zeros(len(rows.ids))
+                else:
+                    current = multipliers.read(rows.ids, found.features, rows.values)
+                value = multipliers.psi(found.residuals.to(self._options.dtype), found.mask, current).sum()
+                self._drawn += len(rows.ids)
+            if found.objective is not None and not self._options.feasibility:
+                value = value + found.objective.to(self._options.dtype).sum()
+            total = total + value / lane.stream.rows_per_step
+        if not self._options.feasibility:
+            for term in self._problem.terms:
+                total = total + term.evaluate(self._models)
+        return total, batches
+
+    def _ascend(self) -> None:
+        """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in the log."""
+        self._models.eval()
+        with self._clock.phase("evaluation"):
+            passes = [lane.evaluate("train", keep=lane.multipliers.reads) for lane in self._constrained]
+            profiles = [
+                Profile.of(found, lane.program.layout, lane.multipliers.caps)
+                for lane, found in zip(self._constrained, passes, strict=True)
+            ]
+        with self._clock.phase("dual"):
+            updates = [lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)]
+        measured = [
+            Measured(lane.program, found, profile)
+            for lane, found, profile in zip(self._constrained, passes, profiles, strict=True)
+        ]
+        with self._clock.phase("evaluation"):
+            line = log_line(
+                self._iteration,
+                self._taken,
+                self._clock.total,
+                float(self._losses) / self._steps,
+                measured,
+                [lane.multipliers for lane in self._constrained],
+                updates,
+            )
+        self._schedule_rho(passes)
+        self._history.append(line)
+        self._options.log(line)
+
+    def _schedule_rho(self, passes: list[Pass]) -> None:
+        """Raise rho when the worst scaled violation is above the tolerance and did not fall enough since the last iteration."""
+        schedule = self._settings.rho_schedule
+        if schedule is None:
+            return
+        pairs = zip(self._constrained, passes, strict=True)
+        worst = max((lane.multipliers.worst(found) for lane, found in pairs), default=0.0)
+        if self._worst is not None and worst > TOLERANCE and worst > schedule.every * self._worst:
+            for lane in self._constrained:
+                lane.multipliers.lagrangian.raise_rho(schedule.factor, schedule.max)
+        self._worst = worst
+
+    def _save(self, due: bool) -> None:
+        if self._options.save is None or not due:
+            return
+        self._options.save(self.state())
+        self._saved = self._iteration - 1
+        self._saved_at = time.perf_counter()
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self._options.precision != "bfloat16":
+            return nullcontext()
+        return torch.autocast(self._options.device.type, torch.bfloat16)
+
+    def _place_models(self) -> None:
+        models, options = self._problem.models, self._options
+        models.to(options.device)
+        if options.precision in ("float32", "float64"):
+            models.to(options.dtype)
+
+    def _diverged(self, batches: list[Tensor]) -> Exception:
+        self._models.eval()
+        rows = [(lane.program, lane.table, ids) for lane, ids in zip(self._lanes, batches, strict=True)]
+        return diverged(self._models, rows, self._iteration, self._step + 1, self._saved)
+
+    def _refuse_nothing(self) -> None:
+        if not self._weights:
+            raise refuse("PD602", problem=self._problem.name)
+        objective = not self._options.feasibility and (self._problem.terms or any(lane.has_objective for lane in self._lanes))
+        if not self._constrained and not objective:
+            raise refuse("PD603", problem=self._problem.name)
+
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a state to be one of this problem."""
+        return {
+            "problem": self._problem.name,
+            "settings": repr(self._settings),
+            "seed": self._options.seed,
+            "rows": {lane.name: len(lane.train_ids) for lane in self._lanes},
+            "data": {lane.name: lane.table.fingerprint for lane in self._lanes},
+            "duals": {lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes},
+            "feasibility": self._options.feasibility,
+        }

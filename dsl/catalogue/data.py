@@ -63,7 +63,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD510",
-        "`{file}` has {found} in `{table}` more than once",
+        "`{file}` has {found} more than once in `{table}`",
         label="named here",
     ),
     Entry(
@@ -93,7 +93,7 @@ ENTRIES: tuple[Entry, ...] = (
         "too few demands have an optimal power flow: {kept} of the first {drawn} at a spread of {spread}",
         label="drawn here",
         notes=("a demand without one is not kept, so this data set would take very long",),
-        help=("{fix}",),
+        help=("a smaller spread keeps demands within what the grid can supply",),
     ),
     Entry(
         "PD516",
@@ -110,13 +110,13 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD518",
-        "the demands in `{file}` should be finite numbers, {rows} are not",
+        "the demands in `{file}` should be finite numbers, found others in {rows}",
         label="named here",
         notes=("{count} of {total} rows",),
     ),
     Entry(
         "PD519",
-        "{rows} of `{file}` have no optimal power flow within the limits of `{given}`",
+        "{rows} of `{file}` {verb} no optimal power flow within the limits of `{given}`",
         label="named here",
         notes=("{count} of {total} rows",),
         help=("leave these rows out, or raise `iterations` where the solver ran into it",),

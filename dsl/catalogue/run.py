@@ -6,8 +6,71 @@ from pdual.dsl.catalogue.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
+        "PD601",
+        "the loss stopped being a finite number in outer iteration {outer}, step {step}",
+        notes=(
+            "the first entry that is not finite is `{address}`",
+            "weights of `{model}` are not finite: the gradient of an earlier step was not",
+            "the last saved state is from the end of outer iteration {saved}",
+        ),
+        help=("bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",),
+    ),
+    Entry(
+        "PD602",
+        "problem `{problem}` has no weights to train",
+        help=("give a model an architecture with weights, or a module whose parameters require a gradient",),
+    ),
+    Entry(
+        "PD603",
+        "problem `{problem}` has nothing to minimise",
+        notes=("without an objective and without constraints that are imposed, every predictor is as good as another",),
+    ),
+    Entry(
+        "PD604",
+        "the saved state belongs to another run: `{subject}` differs",
+        notes=("a run is resumed with the spec, data, settings and seed it was started with",),
+        help=("use `--init` to start a new run from these weights",),
+    ),
+    Entry(
+        "PD605",
+        "the saved weights do not fit this problem",
+        notes=(
+            "`{weight}` has shape {found} there and {expected} here",
+            "the saved run has none of the models {models}",
+        ),
+    ),
+    Entry("PD620", "`{path}` is not the folder of a run", notes=("it has no `{file}`",)),
+    Entry("PD621", "`{file}` is damaged or not of this version", notes=("{reason}",)),
+    Entry(
+        "PD622",
+        "`{path}` already holds a run",
+        help=("go on with it with `--resume`, or name another folder with `--out`",),
+    ),
+    Entry(
+        "PD623",
+        "`{path}` has no checkpoint to go on from",
+        notes=("a checkpoint is written during the run and when it ends",),
+    ),
+    Entry("PD624", "`{path}` cannot be written: {reason}"),
+    Entry(
         "PD640",
         "architecture `{architecture}` cannot be trained yet by this version",
         notes=("its declaration is checked and explained; only the network itself is not built",),
+    ),
+    Entry(
+        "PD641",
+        "`power.completed` needs finite limits of power and voltage, units {units} of `{given}` have infinite ones",
+        notes=("a set point is proposed within its limits",),
+    ),
+    Entry(
+        "PD642",
+        "`power.completed` needs a unit at the reference bus of `{given}`, it has none",
+        notes=("that unit's power closes the balance",),
+        help=("make a bus with a unit the reference bus (type 3)",),
+    ),
+    Entry(
+        "PD643",
+        "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
+        notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
     ),
 )

@@ -28,3 +28,7 @@ class SolveSettings(Settings):
     fit: float = Field(1.0, gt=0, le=1)
     descent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
     ascent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
+
+
+#: How ``rho_schedule`` is written.
+RHO_SCHEDULES: dict[str, type[Settings]] = {"growth": RhoSchedule}

@@ -10,6 +10,14 @@ from pdual.dsl.declarations.references import Settings
 from pdual.dsl.types import ArrayType, GraphType
 
 
+#: In the type of an offered field, stands for any index set of the spec's own: ``MemberOf(ANY)`` is matched by ``label: class``,
+#: ``SetAxis(ANY)`` by an axis over any set or of any fixed size. How long it has to be shows when the data are loaded.
+ANY = "*"
+
+#: The name of the source of data that are bound at run time; no spec can write it.
+BOUND_NAME = ""
+
+
 class SourceRole(StrEnum):
     """A source gives known structure (``given``) or rows (``data``)."""
 

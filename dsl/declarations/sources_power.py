@@ -13,17 +13,18 @@ from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 
 
 class PowerCaseSettings(Settings):
-    """``power.case("pglib_opf_case30_ieee")``: a shipped case, a ``.m`` file, or a name in ``$PDUAL_DATA/power``."""
+    """``power.case("pglib_opf_case30_ieee")``: a shipped case, a ``.m`` file, or one in ``$PDUAL_DATA/power``."""
 
     name: str = Field(min_length=1)
 
 
 class PowerDemandsSettings(Settings):
-    """``power.demands(grid, samples = 10000, spread = 0.2)``: random demands that have an optimum, with that optimum.
+    """``power.demands(grid, spread = 0.2)``: demands that have an optimum, with that optimum.
 
-    ``samples`` counts kept rows, ``split`` says which share of them goes to train, val and test. ``draw`` gives another test
-    split, the others stay. ``iterations`` is the interior-point solver's limit: a demand it does not solve is not kept.
-    ``file`` is an ``.npz`` with demands of one's own (``load_re``, ``load_im``: [rows, |bus|], per unit) in place of draws.
+    ``samples`` counts kept rows, ``split`` is the share of them that goes to train, val and test. ``draw``
+    gives another test split, the others stay. ``iterations`` bounds the interior-point solver: what it does
+    not solve is not kept. ``file`` is an ``.npz`` with demands of one's own (``load_re``, ``load_im``: [rows,
+    bus] in per unit) instead of draws.
     """
 
     grid: GivenReference
@@ -41,7 +42,7 @@ class PowerDemandsSettings(Settings):
         if min(split) < 0 or split[0] == 0:
             raise ValueError("the shares of train, val and test must be at least 0, that of train above 0")
         if not isclose(sum(split), 1.0, abs_tol=1e-9):
-            raise ValueError(f"the shares of train, val and test must add up to 1, they add up to {sum(split):g}")
+            raise ValueError(f"the shares of train, val and test must add up to 1, not {sum(split):g}")
         return split
 
 

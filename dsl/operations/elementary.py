@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdual.dsl.operations import interval
-from pdual.dsl.operations.interval import increasing
+from pdual.dsl.operations.interval import Interval, increasing
 from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
 from pdual.dsl.operations.rules import analytic, named, real_valued
 
@@ -38,6 +38,12 @@ def _lower_exp(apply: Applier, x: Parts) -> Parts:
 
 def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def _sigmoid_range(a: Interval) -> Interval:
+    """Far to the left torch's sigmoid is 0, in single precision as in double."""
+    rule = increasing(_sigmoid, 0.0, 1.0)
+    return Interval(0.0 if a.lo < -80 else rule(a).lo, rule(a).hi)
 
 
 def _softplus(x: float) -> float:
@@ -73,7 +79,7 @@ TANH = Operation(
     _torch("tanh"), monotone="+", lipschitz=1.0,
 )  # fmt: skip
 SIGMOID = Operation(
-    "sigmoid", 1, "a real number", real_valued, _sigmoid, named("sigmoid"), None, increasing(_sigmoid, 0.0, 1.0),
+    "sigmoid", 1, "a real number", real_valued, _sigmoid, named("sigmoid"), None, _sigmoid_range,
     _torch("sigmoid"), monotone="+", lipschitz=0.25,
 )  # fmt: skip
 SOFTPLUS = Operation(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import cast
 
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
-from torch_geometric.nn import DenseGraphConv, GraphConv
+
+with warnings.catch_warnings():
+    # The library scripts some of its classes while it is imported, which recent torch calls deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from torch_geometric.nn import DenseGraphConv, GraphConv
 
 #: Up to this many nodes a dense adjacency is multiplied; beyond, values go along the edges.
 DENSE_LIMIT = 512

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,7 +29,7 @@ class PenaltyStore(DualStore):
         """Nothing to keep."""
         return {}
 
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Nothing to load."""
 
     @property

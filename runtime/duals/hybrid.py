@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,10 +42,10 @@ class HybridStore(DualStore):
         """Level and deviations."""
         return {"level": self._level, "deviation": self._deviation.entries}
 
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Replace both."""
-        self._level = state["level"].to(self._level)  # type: ignore[attr-defined]
-        self._deviation.entries.copy_(state["deviation"])  # type: ignore[arg-type]
+        self._level = state["level"].to(self._level)
+        self._deviation.entries.copy_(state["deviation"])
 
     @property
     def parameters(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,7 +67,13 @@ class LearnedStore(RegressionStore):
         """Adds whether the inputs were standardised."""
         return {**super().state(), "standardised": self._standardised}
 
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         super().load_state(state)
         self._standardised = bool(state["standardised"])
+
+    def adopt(self, state: Mapping[str, Any]) -> bool:
+        """The scale of the inputs comes along with phi."""
+        adopted = super().adopt(state)
+        self._standardised = self._standardised or (adopted and bool(state["standardised"]))
+        return adopted

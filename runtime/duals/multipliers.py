@@ -137,9 +137,15 @@ class Multipliers:
                 errors[", ".join(plan.parts)] = error
         return Update(*self._change(residuals, mask, multipliers), errors)
 
-    def modules(self) -> list[nn.Module]:
-        """What of the multipliers is a network."""
-        return [store.phi for store in self.stores if hasattr(store, "phi")]
+    def weights(self) -> list[nn.Parameter]:
+        """The weights that hold multipliers, phi: the primal steps leave them alone."""
+        return [weight for store in self.stores for weight in store.weights()]
+
+    def worst(self, found: Pass) -> float:
+        """The largest violation of any live entry that is held, scaled."""
+        residuals = self.select(found.residuals)
+        violation = torch.where(self.lagrangian.equal, residuals.abs(), residuals)
+        return float(violation.clamp(min=0).max()) if violation.numel() else 0.0
 
     def state(self) -> dict[str, object]:
         """Every store and rho."""
@@ -150,6 +156,11 @@ class Multipliers:
         self.lagrangian.load_rho(state["rho"])
         for store, saved in zip(self.stores, state["stores"], strict=True):
             store.load_state(saved)
+
+    def adopt(self, state: Mapping[str, Any]) -> None:
+        """Start from the multipliers of another run, store by store where the shapes agree."""
+        for store, saved in zip(self.stores, state["stores"], strict=False):
+            store.adopt(saved)
 
     def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
         caps = self.caps[self._columns]

@@ -118,11 +118,13 @@ class MemberNetwork(nn.Module):
 
 
 def vector_network(inputs: int, outputs: int, use: ArchitectureUse, build: Build) -> nn.Module:
-    """The architecture from a vector to a vector, with a last layer that says nothing yet: weight 0."""
+    """The architecture from a vector to a vector, with a last layer that says nothing yet: weight 0, bias ``output_bias`` or 0."""
     signature = Signature((("x", _vector(inputs)),), (Output("", _vector(outputs)),))
     network = build(use, signature)
     last = [module for module in network.modules() if isinstance(module, nn.Linear)][-1]
     nn.init.zeros_(last.weight)
+    if last.bias is not None:
+        nn.init.constant_(last.bias, getattr(use.settings, "output_bias", 0.0))
     return network
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,9 +50,9 @@ class PointwiseStore(DualStore):
         """The table."""
         return {"table": self._table.entries}
 
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Replace the table."""
-        self._table.entries.copy_(state["table"])  # type: ignore[arg-type]
+        self._table.entries.copy_(state["table"])
 
     @property
     def parameters(self) -> int:

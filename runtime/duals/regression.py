@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.dsl.declarations.references import OptimiserUse
-from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
+from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
 from pdual.runtime.features import Features
 from pdual.runtime.optimisers import Driver, steps_of, trainable
 from pdual.runtime.sampling import RowStream
@@ -100,6 +100,17 @@ class RegressionStore(DualStore):
         self.phi.load_state_dict(state["phi"])
         self._driver.load_state(state["driver"])
         self._stream.load_state(state["stream"])
+
+    def adopt(self, state: Mapping[str, Any]) -> bool:
+        """Start from another run's phi; its optimiser starts afresh."""
+        if "phi" not in state or not same_shapes(state["phi"], self.phi.state_dict()):
+            return False
+        self.phi.load_state_dict(state["phi"])
+        return True
+
+    def weights(self) -> list[nn.Parameter]:
+        """phi."""
+        return self._weights
 
     @property
     def parameters(self) -> int:

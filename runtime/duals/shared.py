@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -39,9 +40,9 @@ class SharedStore(DualStore):
         """The vector."""
         return {"level": self._level}
 
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Replace the vector."""
-        self._level = state["level"].to(self._level)  # type: ignore[attr-defined]
+        self._level = state["level"].to(self._level)
 
     @property
     def parameters(self) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pdual.runtime.features import Features, FeatureCache
 
@@ -70,8 +71,19 @@ class DualStore(ABC):
         """Everything that ``load_state`` needs to go on exactly from here."""
 
     @abstractmethod
-    def load_state(self, state: Mapping[str, object]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
+
+    def adopt(self, state: Mapping[str, Any]) -> bool:
+        """Start from another run's multipliers if they have the same names and shapes; tells whether they had."""
+        if same_shapes(state, self.state()):
+            self.load_state(state)
+            return True
+        return False
+
+    def weights(self) -> list[nn.Parameter]:
+        """The weights that hold the multipliers, where it is weights that do."""
+        return []
 
     @property
     @abstractmethod
@@ -82,6 +94,13 @@ class DualStore(ABC):
     @abstractmethod
     def bytes(self) -> int:
         """Their size in memory, optimiser state not counted."""
+
+
+def same_shapes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two states hold tensors of the same names and shapes."""
+    if one.keys() != other.keys():
+        return False
+    return all(isinstance(one[name], Tensor) and one[name].shape == other[name].shape for name in one)
 
 
 def step(reading: Reading, bounds: Bounds) -> Tensor:

@@ -1,4 +1,4 @@
-"""Solved chunks on disk, by content, so that nobody waits twice and an interrupted build goes on where it was."""
+"""Solved chunks on disk, by content: nobody waits twice, and an interrupted build goes on where it was."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ import hashlib
 import os
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from pdual.runtime.context import Progress, SourceContext
-from pdual.runtime.sources.power_chunks import CHUNK, Solved
+from pdual.runtime.sources.power_grid import Integers, Reals
 
-FORMAT = 1  # raise it when a chunk of the same name would hold something else
+CHUNK = 64  # demands; half a second of work on case30: what an interruption can lose
+_FORMAT = 1  # raised when a chunk of the same name would hold something else
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A solved chunk: the positions that have an optimum, and their records, [kept, width]."""
+
+    kept: Integers
+    rows: Reals
 
 
 def cache_root(context: SourceContext) -> Path:
@@ -29,25 +39,20 @@ class ChunkStore:
     """The chunks of one stream of demands; everything that decides their content goes into ``recipe``."""
 
     def __init__(self, root: Path, recipe: tuple[object, ...], width: int, progress: Progress) -> None:
-        name = hashlib.sha256(repr((FORMAT, CHUNK, *recipe)).encode()).hexdigest()[:24]
+        name = hashlib.sha256(repr((_FORMAT, CHUNK, *recipe)).encode()).hexdigest()[:24]
         self.folder = root / "power" / name
         self._width = width
         self._progress = progress
         self._writable = True
 
     def load(self, index: int) -> Solved | None:
-        """A chunk that was solved before; one that cannot be read is as good as none, which is said."""
+        """A chunk that was solved before; one that is damaged is as good as none, which is said."""
         place = self._place(index)
         if not place.exists():
             return None
-        try:
-            with np.load(place, allow_pickle=False) as stored:
-                solved = Solved(stored["kept"], stored["rows"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            solved = None
-        if solved is None or not self._sound(solved):
-            self._progress.advance(0, f"warning: {place} is damaged, solving its demands again")
-            return None
+        solved = self._read(place)
+        if solved is None:
+            self._progress.advance(0, f"warning: {place} is damaged, its demands are solved again")
         return solved
 
     def save(self, index: int, solved: Solved) -> None:
@@ -66,19 +71,18 @@ class ChunkStore:
                 raise
         except OSError as error:
             self._writable = False
-            self._progress.advance(0, f"warning: nothing is kept in {self.folder} ({error.strerror})")
+            self._progress.advance(0, f"warning: nothing can be kept in {self.folder} ({error.strerror})")
 
     def _place(self, index: int) -> Path:
         return self.folder / f"{index:06d}.npz"
 
-    def _sound(self, solved: Solved) -> bool:
-        kept, rows = solved.kept, solved.rows
-        return bool(
-            kept.dtype == np.int64
-            and rows.dtype == np.float64
-            and kept.ndim == 1
-            and rows.shape == (len(kept), self._width)
-            and np.all(np.diff(kept) > 0)
-            and np.all((kept >= 0) & (kept < CHUNK))
-            and np.all(np.isfinite(rows))
-        )
+    def _read(self, place: Path) -> Solved | None:
+        try:
+            with np.load(place, allow_pickle=False) as stored:
+                kept, rows = stored["kept"], stored["rows"]
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
+            return None
+        sound = kept.dtype == np.int64 and kept.ndim == 1 and rows.dtype == np.float64
+        sound = sound and rows.shape == (len(kept), self._width) and bool(np.all(np.isfinite(rows)))
+        sound = sound and bool(np.all(np.diff(kept) > 0) and np.all((kept >= 0) & (kept < CHUNK)))
+        return Solved(kept, rows) if sound else None

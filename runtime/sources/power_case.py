@@ -1,4 +1,4 @@
-"""``power.case``: from a name in a spec to known structure. The shipped case needs the standard library only."""
+"""``power.case``: from a name to known structure. The shipped case needs the standard library only."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case, e
 def check_case(case: Case, span: Span) -> None:
     """Raises a Refusal with everything that is wrong.
 
-    PD505 a limit below 0, PD506 unknown bus, PD507 not one reference bus, PD508 limits that cross, PD510 a bus twice,
-    PD511 a branch without impedance, PD512 buses out of reach, PD514 no unit or branch in service.
+    PD505 a limit below 0, PD506 unknown bus, PD507 not one reference bus, PD508 limits that cross, PD510 a
+    bus twice, PD511 a branch without impedance, PD512 buses out of reach, PD514 no unit or branch in service.
     """
     found = Collector()
     _check_bus_numbers(case, span, found)
@@ -45,9 +45,7 @@ def _check_places(case: Case, span: Span, found: Collector) -> None:
         if strays:
             places = enumerated(list(dict.fromkeys(f"bus {number}" for number in strays.values())))
             elements = named(list(strays), noun, plural)
-            found.add(
-                "PD506", span, file=case.file, elements=elements, found=places, buses=enumerated(buses)
-            )
+            found.add("PD506", span, file=case.file, elements=elements, found=places, buses=enumerated(buses))
 
 
 def _check_service(case: Case, span: Span, found: Collector) -> None:

@@ -1,20 +1,19 @@
-"""Demands are solved a chunk at a time, on every core. No torch here: workers start with this module only."""
+"""Demands are solved a chunk at a time. No torch here: workers start with this module and what it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
-from pdual.runtime.sources.power_grid import Complexes, Grid, Integers, Reals
+from pdual.runtime.context import Progress
+from pdual.runtime.sources.power_cache import ChunkStore, Solved
+from pdual.runtime.sources.power_grid import Complexes, Grid
 from pdual.runtime.sources.power_optimum import PowerSolver
 from pdual.runtime.sources.power_record import record_of, record_width
-
-CHUNK = 64  # half a second of work on case30: what an interruption can lose
 
 
 @dataclass(frozen=True)
@@ -26,49 +25,62 @@ class GridProblem:
     grid: Grid = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Some demands to solve: ``loads`` [count, bus]; ``key`` says whose they are."""
+@dataclass(frozen=True)
+class ChunkSolver:
+    """Chunks from the cache where they lie there, else solved on ``workers`` cores and put into it."""
 
-    key: str
-    index: int
-    loads: Complexes
+    problem: GridProblem
+    store: ChunkStore
+    workers: int
+    progress: Progress
+
+    def chunks(self, indices: range, loads: Callable[[int], Complexes]) -> list[Solved]:
+        """The chunks of these numbers, in order; ``loads`` gives the demands of one, [count, bus] in per unit."""
+        found = {index: chunk for index in indices if (chunk := self.store.load(index)) is not None}
+        for chunk in found.values():
+            self.progress.advance(len(chunk.kept))
+        missing = {index: loads(index) for index in indices if index not in found}
+        for index, chunk in _solved(self.problem, missing, self.workers):
+            self.store.save(index, chunk)
+            found[index] = chunk
+            self.progress.advance(len(chunk.kept))
+        return [found[index] for index in indices]
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """What became of a job: ``kept`` are the positions that have an optimum, ``rows`` [kept, width] their records."""
-
-    kept: Integers
-    rows: Reals
-
-
-def solve_jobs(problem: GridProblem, jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Solved]]:
-    """Each job with its result, in whatever order they end; what a job gives does not depend on ``workers``."""
-    waiting = {(job.key, job.index): job for job in jobs}
-    if workers > 1 and len(jobs) > 1:
+def _solved(
+    problem: GridProblem, loads: Mapping[int, Complexes], workers: int
+) -> Iterator[tuple[int, Solved]]:
+    """Each chunk with its number, in the order they end; what it holds does not depend on ``workers``."""
+    waiting = dict(loads)
+    if workers > 1 and len(waiting) > 1:
+        tasks = [delayed(_task)(problem, index, part) for index, part in loads.items()]
         try:
-            pool = Parallel(n_jobs=min(workers, len(jobs)), return_as="generator_unordered", batch_size=1)
-            for job, solved in pool(delayed(_answer)(problem, job) for job in jobs):
-                del waiting[job.key, job.index]
-                yield job, solved
+            # joblib, since its workers do not run the caller's main script a second time as a spawned pool's would
+            pool = Parallel(min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
+            for index, chunk in pool(tasks):
+                del waiting[index]
+                yield index, chunk
         except (OSError, ImportError, RuntimeError):
             pass  # some sandboxes allow no second process: what is left is solved here
-    for job in list(waiting.values()):
-        yield _answer(problem, job)
+    for index, part in waiting.items():
+        yield _task(problem, index, part)
 
 
-def _answer(problem: GridProblem, job: Job) -> tuple[Job, Solved]:
-    return job, solve_chunk(problem, job.loads)
+def _task(problem: GridProblem, index: int, loads: Complexes) -> tuple[int, Solved]:
+    return index, solve_chunk(problem, loads)
 
 
 def solve_chunk(problem: GridProblem, loads: Complexes) -> Solved:
-    """Solves [count, bus] demands in per unit, one after the other."""
+    """Solves demands [count, bus] in per unit, one after the other."""
     solver = _solver(problem)
-    found = [(position, load, solver.solve(load)) for position, load in enumerate(loads)]
-    kept = [(position, record_of(problem.grid, load, best)) for position, load, best in found if best is not None]
-    rows = np.array([row for _, row in kept]).reshape(len(kept), record_width(problem.grid))
-    return Solved(np.array([position for position, _ in kept], dtype=np.int64), rows)
+    kept, rows = [], []
+    for position, load in enumerate(loads):
+        optimum = solver.solve(load)
+        if optimum is not None:
+            kept.append(position)
+            rows.append(record_of(problem.grid, load, optimum))
+    width = record_width(problem.grid)
+    return Solved(np.array(kept, dtype=np.int64), np.array(rows).reshape(len(kept), width))
 
 
 @lru_cache(maxsize=2)
@@ -76,14 +88,15 @@ def _solver(problem: GridProblem) -> PowerSolver:
     return PowerSolver(problem.grid, problem.iterations)
 
 
-def draw_loads(nominal: Complexes, spread: float, stream: Sequence[int], indices: NDArray[np.int64] | range) -> Complexes:
+def draw_loads(nominal: Complexes, spread: float, stream: Sequence[int], indices: range) -> Complexes:
     """Demands [len(indices), bus]: P and Q of every load times independent U[1 - spread, 1 + spread].
 
-    Draw ``i`` of a stream (seed and numbers that tell streams apart) depends on nothing but the stream and ``i``.
+    Draw ``i`` depends on the numbers of the stream (a seed, and what tells streams apart) and on ``i``, on
+    nothing else.
     """
     loads = np.empty((len(indices), len(nominal)), dtype=np.complex128)
     for row, index in enumerate(indices):
-        random = np.random.Generator(np.random.Philox(np.random.SeedSequence([*stream, int(index)])))
+        random = np.random.Generator(np.random.Philox(np.random.SeedSequence([*stream, index])))
         factors = 1 + spread * (2 * random.random((2, len(nominal))) - 1)
         loads[row] = nominal.real * factors[0] + 1j * nominal.imag * factors[1]
     return loads

@@ -19,8 +19,8 @@ def read_costs(
 ) -> list[Coefficients]:
     """(c2, c1, c0) of every row of ``gen``: c2 P^2 + c1 P + c0 in $/h, P in MW.
 
-    ``rows`` is ``gencost``: model, startup, shutdown, n, then n coefficients from the highest power down. Raises PD513 (not
-    one row a unit) and PD509 (a cost of another kind, naming the units).
+    ``rows`` is ``gencost``: model, startup, shutdown, n, then n coefficients from the highest power down.
+    Raises PD513 (not one row a unit) and PD509 (a cost of another kind, naming the units).
     """
     active, reactive = rows[: len(units)], rows[len(units) :]
     if len(active) < len(units) or (reactive and len(reactive) != len(units)):
@@ -55,5 +55,5 @@ def _polynomial(row: Sequence[float]) -> tuple[str | None, Coefficients]:
     leading = next((place for place, value in enumerate(coefficients) if value), count)
     if count - leading > 3:
         return f"degree {count - leading - 1}", _NOTHING
-    c2, c1, c0 = ([0.0, 0.0, 0.0] + coefficients)[-3:]
+    c2, c1, c0 = [0.0, 0.0, 0.0, *coefficients][-3:]
     return None, (c2, c1, c0)

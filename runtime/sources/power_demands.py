@@ -14,18 +14,18 @@ from pdual.dsl.declarations.sources_power import SPLITS, PowerDemandsSettings, s
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
-from pdual.runtime.sources.power_cache import ChunkStore, cache_root
-from pdual.runtime.sources.power_chunks import CHUNK, GridProblem, Job, solve_jobs
+from pdual.runtime.sources.power_cache import CHUNK, ChunkStore, cache_root
+from pdual.runtime.sources.power_chunks import ChunkSolver, GridProblem
 from pdual.runtime.sources.power_file import read_demands
-from pdual.runtime.sources.power_grid import Complexes, Reals, grid_of, lacking
+from pdual.runtime.sources.power_grid import Complexes, Grid, Reals, grid_of, lacking
 from pdual.runtime.sources.power_record import MULTIPLIER, record_slices, record_width
 from pdual.runtime.sources.power_streams import Stream
-from pdual.runtime.sources.power_tables import enumerated
+from pdual.runtime.sources.power_tables import enumerated, named
 
 
 @dataclass(frozen=True)
 class _Split:
-    """The records of one split, [rows, width], and the position of its first row in the full data set."""
+    """The records of one split, [rows, width]; ``first`` is its first row's number in the full data set."""
 
     name: str
     first: int
@@ -35,17 +35,18 @@ class _Split:
 def load_demands(settings: Settings, context: SourceContext) -> ColumnTable:
     """Demands with their optimal power flow.
 
-    Columns, float64, per unit: ``load.re``, ``load.im``, ``v.re``, ``v.im`` [rows, bus], ``s.re``, ``s.im`` [rows, gen];
-    ``optimum`` [rows] in $/h. ``multipliers`` are the solver's, by part of the constraints of opf30, in $/h per unit, for
-    L = cost + sum of multiplier * (left - right). Random demands: P and Q of each load times independent
-    U[1 - spread, 1 + spread], kept when they have an optimum; each split is a stream of its own, so ``context.limit`` gives
-    the first rows of the full data set. A file's rows go to train, val and test in their order.
-    Raises a Refusal: PD515 to PD520.
+    Columns, float64, in per unit: ``load.re``, ``load.im``, ``v.re``, ``v.im`` [rows, bus], ``s.re``,
+    ``s.im`` [rows, gen]; ``optimum`` [rows] in $/h. ``multipliers`` are the solver's, by part of the
+    constraints of opf30, in $/h per unit, for L = cost + sum of multiplier * (left - right). Random demands:
+    P and Q of each load times independent U[1 - spread, 1 + spread], kept when they have an optimum. Each
+    split is a stream of its own, so that ``context.limit`` gives the first rows of the full data set. A
+    file's rows go to train, val and test in their order. Raises a Refusal with PD515 (hardly a demand has an
+    optimum), PD516 to PD519 (the file), PD520 (no grid).
     """
     assert isinstance(settings, PowerDemandsSettings)
     problem = _problem(settings, context)
-    splits = _drawn(settings, context, problem) if settings.file is None else _given(settings, context, problem)
-    return _table(problem, splits)
+    splits = _drawn(settings, context, problem) if settings.file is None else _own(settings, context, problem)
+    return _table(problem.grid, splits)
 
 
 def _problem(settings: PowerDemandsSettings, context: SourceContext) -> GridProblem:
@@ -56,63 +57,64 @@ def _problem(settings: PowerDemandsSettings, context: SourceContext) -> GridProb
     return GridProblem(known.fingerprint, settings.iterations, grid_of(known))
 
 
+def _solver(context: SourceContext, problem: GridProblem, *recipe: object) -> ChunkSolver:
+    content = (problem.fingerprint, problem.iterations, *recipe)
+    store = ChunkStore(cache_root(context), content, record_width(problem.grid), context.progress)
+    return ChunkSolver(problem, store, context.workers, context.progress)
+
+
 def _drawn(settings: PowerDemandsSettings, context: SourceContext, problem: GridProblem) -> list[_Split]:
     full = split_sizes(settings.samples, settings.split)
-    wanted = {name: min(size, context.limit or size) for name, size in full.items()}
+    wanted = _limited(full, context)
     context.progress.start("solving demands", sum(wanted.values()))
-    splits = [
-        _Split(name, _before(name, full), _stream(name, settings, context, problem).first(rows))
-        for name, rows in wanted.items()
-    ]
+    splits = []
+    for name, rows in wanted.items():
+        # only the test split follows `draw`: a fresh test set must not cost a fresh training set
+        numbers = (settings.seed, SPLITS.index(name), settings.draw if name == "test" else 0)
+        solver = _solver(context, problem, settings.spread, numbers)
+        stream = Stream(solver, settings.spread, numbers, context.span)
+        splits.append(_Split(name, _before(name, full), stream.first(rows)))
     context.progress.finish()
     return splits
 
 
-def _stream(name: str, settings: PowerDemandsSettings, context: SourceContext, problem: GridProblem) -> Stream:
-    # only the test split follows `draw`: a fresh test set must not cost a fresh training set
-    numbers = (settings.seed, SPLITS.index(name), settings.draw if name == "test" else 0)
-    recipe = (problem.fingerprint, settings.iterations, settings.spread, numbers)
-    store = ChunkStore(cache_root(context), recipe, record_width(problem.grid), context.progress)
-    return Stream(name, problem, settings.spread, numbers, store, context.workers, context.progress, context.span)
-
-
-def _given(settings: PowerDemandsSettings, context: SourceContext, problem: GridProblem) -> list[_Split]:
+def _own(settings: PowerDemandsSettings, context: SourceContext, problem: GridProblem) -> list[_Split]:
     assert settings.file is not None
     loads = read_demands(settings.file, context.folder, problem.grid.buses, context.span)
     full = split_sizes(len(loads), settings.split)
-    wanted = {name: min(size, context.limit or size) for name, size in full.items()}
-    taken = np.concatenate([_before(name, full) + np.arange(rows) for name, rows in wanted.items()])
-    rows, unsolved = _solved(loads[taken], context, problem)
-    if len(unsolved):
+    context.progress.start("solving demands", sum(_limited(full, context).values()))
+    splits, unsolved = [], []
+    for name, size in _limited(full, context).items():
+        first = _before(name, full)
+        rows, missing = _solved(loads[first : first + size], context, problem)
+        splits.append(_Split(name, first, rows))
+        unsolved += [str(first + row) for row in missing]
+    context.progress.finish()
+    if unsolved:
         raise refuse(
             "PD519",
             context.span,
-            rows=enumerated([f"row {row}" for row in taken[unsolved]]),
+            rows=named(unsolved, "row"),
             file=settings.file,
             given=settings.grid.given,
+            verb="has" if len(unsolved) == 1 else "have",
             count=len(unsolved),
-            total=len(taken),
+            total=sum(_limited(full, context).values()),
         )
-    return [_Split(name, _before(name, full), rows[_before(name, wanted) :][:size]) for name, size in wanted.items()]
+    return splits
 
 
-def _solved(loads: Complexes, context: SourceContext, problem: GridProblem) -> tuple[Reals, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """The records of those demands that have an optimum, and the positions of those that have none."""
-    digest = hashlib.sha256(np.ascontiguousarray(loads).tobytes()).hexdigest()
-    recipe = (problem.fingerprint, problem.iterations, digest)
-    store = ChunkStore(cache_root(context), recipe, record_width(problem.grid), context.progress)
-    parts = {index: loads[index * CHUNK :][:CHUNK] for index in range(-(-len(loads) // CHUNK))}
-    solved = {index: chunk for index in parts if (chunk := store.load(index)) is not None}
-    context.progress.start("solving demands", len(loads))
-    context.progress.advance(sum(len(chunk.kept) for chunk in solved.values()))
-    jobs = [Job("file", index, part) for index, part in parts.items() if index not in solved]
-    for job, chunk in solve_jobs(problem, jobs, context.workers):
-        store.save(job.index, chunk)
-        solved[job.index] = chunk
-        context.progress.advance(len(job.loads))
-    context.progress.finish()
-    kept = np.concatenate([index * CHUNK + solved[index].kept for index in parts])
-    return np.concatenate([solved[index].rows for index in parts]), np.setdiff1d(np.arange(len(loads)), kept)
+def _solved(loads: Complexes, context: SourceContext, problem: GridProblem) -> tuple[Reals, list[int]]:
+    """The records of the demands that have an optimum, and the positions of those that have none."""
+    solver = _solver(context, problem, hashlib.sha256(loads.tobytes()).hexdigest())
+    indices = range(-(-len(loads) // CHUNK))
+    chunks = solver.chunks(indices, lambda index: loads[index * CHUNK : (index + 1) * CHUNK])
+    kept = {index * CHUNK + int(row) for index in indices for row in chunks[index].kept}
+    return np.concatenate([chunk.rows for chunk in chunks]), sorted(set(range(len(loads))) - kept)
+
+
+def _limited(sizes: Mapping[str, int], context: SourceContext) -> dict[str, int]:
+    return {name: size if context.limit is None else min(size, context.limit) for name, size in sizes.items()}
 
 
 def _before(name: str, sizes: Mapping[str, int]) -> int:
@@ -121,24 +123,18 @@ def _before(name: str, sizes: Mapping[str, int]) -> int:
     return sum(sizes[other] for other in names[: names.index(name)])
 
 
-def _table(problem: GridProblem, splits: list[_Split]) -> ColumnTable:
+def _table(grid: Grid, splits: list[_Split]) -> ColumnTable:
     rows = np.concatenate([split.rows for split in splits])
-    places = record_slices(problem.grid)
-    columns = {name: torch.from_numpy(rows[:, place].copy()) for name, place in places.items()}
-    columns["optimum"] = columns["optimum"][:, 0]
+    groups = {name: torch.from_numpy(rows[:, place].copy()) for name, place in record_slices(grid).items()}
+    multipliers = {name: groups.pop(name) for name in list(groups) if name.startswith(MULTIPLIER)}
+    groups["optimum"] = groups["optimum"][:, 0]
     sizes = {split.name: len(split.rows) for split in splits}
-    ids = {split.name: _before(split.name, sizes) + torch.arange(len(split.rows)) for split in splits}
-    labels = [str(split.first + row) for split in splits for row in range(len(split.rows))]
-    return ColumnTable(
-        {name: column for name, column in columns.items() if not name.startswith(MULTIPLIER)},
-        ids,
-        _fingerprint(rows, sizes),
-        {name.removeprefix(MULTIPLIER): column for name, column in columns.items() if name.startswith(MULTIPLIER)},
-        labels,
-    )
-
-
-def _fingerprint(rows: Reals, sizes: Mapping[str, int]) -> str:
     content = hashlib.sha256(repr(list(sizes.items())).encode())
-    content.update(np.ascontiguousarray(rows).tobytes())
-    return content.hexdigest()
+    content.update(rows.tobytes())
+    return ColumnTable(
+        columns=groups,
+        splits={name: _before(name, sizes) + torch.arange(size) for name, size in sizes.items()},
+        fingerprint=content.hexdigest(),
+        multipliers={name.removeprefix(MULTIPLIER): entries for name, entries in multipliers.items()},
+        labels=[str(split.first + row) for split in splits for row in range(len(split.rows))],
+    )

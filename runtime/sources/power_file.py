@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
 from pdual.runtime.sources.power_grid import Complexes
-from pdual.runtime.sources.power_tables import enumerated
+from pdual.runtime.sources.power_tables import enumerated, named
 
 _ARRAYS = ("load_re", "load_im")
 
@@ -20,38 +21,39 @@ _ARRAYS = ("load_re", "load_im")
 def read_demands(name: str, folder: Path, buses: int, span: Span) -> Complexes:
     """The demands in a file, [rows, bus] in per unit.
 
-    Raises PD516 (no such file), PD517 (not an ``.npz`` with ``load_re`` and ``load_im`` of that shape), PD518 (not finite).
+    Raises PD516 (no such file), PD517 (not ``load_re`` and ``load_im`` of that shape), PD518 (not finite).
     """
     place = folder / Path(name).expanduser()
     if not place.is_file():
-        names = [file.name for file in place.parent.glob("*.npz")] if place.parent.is_dir() else []
-        near = get_close_matches(place.name, names, n=1)
-        raise refuse("PD516", span, file=name, searched=f"`{place}`", near=near[0] if near else None)
-    re, im = _arrays(place, name, buses, span)
-    loads = np.asarray(re, dtype=np.float64) + 1j * np.asarray(im, dtype=np.float64)
-    wrong = [f"row {row}" for row in np.flatnonzero(~np.isfinite(loads).all(axis=1))]
-    if wrong:
-        raise refuse("PD518", span, file=name, rows=enumerated(wrong), count=len(wrong), total=len(loads))
+        beside = sorted(str(Path(name).with_name(file.name)) for file in place.parent.glob("*.npz"))
+        near = next(iter(get_close_matches(name, beside, n=1)), None)
+        raise refuse("PD516", span, file=name, searched=f"`{place}`", near=near)
+    expected = f"`load_re` and `load_im`, numbers for every row and each of {buses} buses"
+    arrays = _read(place)
+    if complaint := _complaint(arrays, buses):
+        raise refuse("PD517", span, file=name, expected=expected, found=complaint)
+    loads = arrays["load_re"].astype(np.float64) + 1j * arrays["load_im"].astype(np.float64)
+    wrong = np.flatnonzero(~np.isfinite(loads).all(axis=1))
+    if len(wrong):
+        rows = named([str(row) for row in wrong], "row")
+        raise refuse("PD518", span, file=name, rows=rows, count=len(wrong), total=len(loads))
     return loads
 
 
-def _arrays(place: Path, name: str, buses: int, span: Span) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    expected = f"`load_re` and `load_im`, each a number for every row and each of {buses} buses"
+def _read(place: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an ``.npz``, nothing where it is none; objects are never unpickled."""
     try:
         with np.load(place, allow_pickle=False) as stored:
-            found = {array: stored[array] for array in _ARRAYS if array in stored.files}
-            names = list(stored.files)
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile):
-        raise refuse("PD517", span, file=name, expected=expected, found="no such arrays") from None
-    if len(found) < len(_ARRAYS):
-        held = enumerated(names) if names else "nothing"
-        raise refuse("PD517", span, file=name, expected=expected, found=held)
-    re, im = found["load_re"], found["load_im"]
-    for title, array in found.items():
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
+        return {}
+
+
+def _complaint(arrays: dict[str, NDArray[Any]], buses: int) -> str | None:
+    if not set(_ARRAYS) <= set(arrays):
+        return enumerated(list(arrays)) if arrays else "no arrays"
+    re, im = (arrays[name] for name in _ARRAYS)
+    for name, array in zip(_ARRAYS, (re, im), strict=True):
         if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != buses or not len(array):
-            text = f"`{title}` of shape {list(array.shape)} and type {array.dtype}"
-            raise refuse("PD517", span, file=name, expected=expected, found=text)
-    if len(re) != len(im):
-        text = f"{len(re)} rows of `load_re` and {len(im)} of `load_im`"
-        raise refuse("PD517", span, file=name, expected=expected, found=text)
-    return re, im
+            return f"`{name}` of shape {list(array.shape)} and type {array.dtype}"
+    return f"{len(re)} rows of `load_re`, {len(im)} of `load_im`" if len(re) != len(im) else None

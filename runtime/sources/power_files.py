@@ -17,8 +17,8 @@ _FOLDERS = ("pglib", "pglib/api", "pglib/sad", "matpower")
 def find_case(name: str, folder: Path, span: Span) -> Path | None:
     """The file of a case; None stands for the shipped one.
 
-    A path is taken relative to ``folder``; a name is looked for among the shipped cases, in ``folder`` and in the
-    folders of ``$PDUAL_DATA/power``. Raises PD501 with the places searched and the nearest name.
+    A path is taken relative to ``folder``; a name is looked for among the shipped cases, in ``folder`` and in
+    the folders of ``$PDUAL_DATA/power``. Raises PD501 with the places searched and the nearest name.
     """
     if name == SHIPPED_CASE:
         return None
@@ -34,9 +34,7 @@ def find_case(name: str, folder: Path, span: Span) -> Path | None:
     if not os.environ.get("PDUAL_DATA"):
         searched.append("no other folder, since `PDUAL_DATA` is not set")
     near = _near(name, folder, file)
-    raise refuse(
-        "PD501", span, case=name, searched=", ".join(searched), near=near, publisher=_PUBLISHER
-    )
+    raise refuse("PD501", span, case=name, searched=", ".join(searched), near=near, publisher=_PUBLISHER)
 
 
 def _data_folders() -> list[Path]:

@@ -1,4 +1,4 @@
-"""Reads MATPOWER case files (format version 2): the matrices through ``matpowercaseframes``, the checks here."""
+"""Reads MATPOWER case files (version 2): the matrices by ``matpowercaseframes``, the checks by itself."""
 
 from __future__ import annotations
 

@@ -10,22 +10,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdual.dsl.declarations.known import Known
-from pdual.runtime.sources.power_checks import live_branches, live_buses, live_units
-from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case
+from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case, counted
 
-FULL_TURN = 360.0
+_FULL_TURN = 360.0
 
 
 def known_of(case: Case) -> Known:
     """Sets, fields and notes of a checked case.
 
-    Every branch is a two-port with an ideal transformer ``tap`` : 1 at its source side, then ``series`` = 1 / (r + jx),
-    with ``charge_source`` and ``charge_target`` = j b / 2 at either end of the line:
+    Every branch is a two-port: an ideal transformer ``tap`` : 1 at its source side, then ``series`` = 1 / (r
+    + jx) with ``charge_source`` and ``charge_target`` = j b / 2 at its two ends:
 
         out  = conj(series + charge_source) |v_source / tap|^2 - conj(series) v_source conj(v_target) / tap
         into = conj(series + charge_target) |v_target|^2 - conj(series) conj(v_source) v_target / conj(tap)
     """
-    buses, units, branches = live_buses(case), live_units(case), live_branches(case)
+    buses, units, branches = case.live_buses, case.live_units, case.live_branches
     place = {bus.number: position for position, bus in enumerate(buses)}
     base = case.base_mva
     sets = {
@@ -61,7 +60,7 @@ def known_of(case: Case) -> Known:
 
 def _angle(degrees: float) -> float:
     """An upper limit in radians; MATPOWER writes 0 or a full turn where there is none."""
-    return math.pi if degrees == 0 or degrees >= FULL_TURN else math.radians(degrees)
+    return math.pi if degrees == 0 or degrees >= _FULL_TURN else math.radians(degrees)
 
 
 def _branch_labels(branches: Sequence[BranchRow]) -> tuple[str, ...]:
@@ -79,11 +78,14 @@ def _fingerprint(sets: Mapping[str, tuple[str, ...]], fields: Mapping[str, Any])
 
 
 def _notes(case: Case) -> tuple[str, ...]:
-    left_out = (
-        ("bus", len(case.buses) - len(live_buses(case)), "isolated"),
-        ("unit", len(case.units) - len(live_units(case)), "out of service"),
-        ("branch", len(case.branches) - len(live_branches(case)), "out of service"),
+    buses = len(case.buses) - len(case.live_buses)
+    units = len(case.units) - len(case.live_units)
+    branches = len(case.branches) - len(case.live_branches)
+    free = sum(1 for row in case.live_branches if not row.rate)
+    notes = (
+        (buses, f"{counted(buses, 'isolated bus', 'isolated buses')} left out"),
+        (units, f"{counted(units, 'unit')} out of service left out"),
+        (branches, f"{counted(branches, 'branch', 'branches')} out of service left out"),
+        (free, f"{counted(free, 'branch', 'branches')} without a flow limit"),
     )
-    notes = [f"left out, {why}: {count} x {noun}" for noun, count, why in left_out if count]
-    free = sum(1 for row in live_branches(case) if not row.rate)
-    return tuple([*notes, *([f"without a flow limit (rate 0): {free} x branch"] if free else [])])
+    return tuple(text for count, text in notes if count)

@@ -15,8 +15,9 @@ from pdual.runtime.sources.power_grid import Grid, Integers, Reals
 class Problem:
     """A program for ``casadi.nlpsol``.
 
-    Variables, one after the other: theta [bus], |v| [bus], p [gen], q [gen]. Rows: balance of p [bus] and of q [bus], |out|^2
-    and |into|^2 of the branches with a rate, the angle across those with a limit that can bind.
+    Variables, one after the other: theta [bus], |v| [bus], p [gen], q [gen]. Rows: balance of p [bus] and of
+    q [bus], |out|^2 and |into|^2 of the branches with a rate, the angle across those with a limit that can
+    bind.
     """
 
     grid: Grid
@@ -53,7 +54,7 @@ class Problem:
 
 
 def optimal_power_flow(grid: Grid) -> Problem:
-    """min sum c0 + c1 p + c2 p^2 over (theta, |v|, p, q) within their boxes, theta = 0 at the reference bus, subject to
+    """min sum c0 + c1 p + c2 p^2 over theta, |v|, p, q in their boxes, with theta = 0 at the reference bus and
 
     generation - load - out - into - conj(shunt) |v|^2 = 0 at every bus (active, then reactive),
     |out|^2 <= rate^2, |into|^2 <= rate^2, angle_min <= theta_source - theta_target <= angle_max.
@@ -101,8 +102,8 @@ def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
 def _flows(grid: Grid, across: Any, size: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Active and reactive power into every branch at its source and its target, in real arithmetic.
 
-    With tap = ratio e^(j shift) and e = theta_source - theta_target - shift: v_source conj(v_target) / tap = (c + j s) with
-    c, s = |v_source| |v_target| / ratio * (cos e, sin e).
+    With tap = ratio e^(j shift) and e = theta_source - theta_target - shift:
+    v_source conj(v_target) / tap = c + j s,  (c, s) = |v_source| |v_target| / ratio (cos e, sin e).
     """
     ratio, shift = np.abs(grid.tap), np.angle(grid.tap)
     source, target = size[grid.source.tolist()] / ratio, size[grid.target.tolist()]
@@ -132,4 +133,5 @@ def _flat_start(grid: Grid, lower: Reals, upper: Reals) -> Reals:
     boxed = np.isfinite(lower) & np.isfinite(upper)
     boxed[: 2 * grid.buses] = False
     start[boxed] = (lower[boxed] + upper[boxed]) / 2
-    return np.clip(start, lower, upper)
+    inside: Reals = np.clip(start, lower, upper)
+    return inside

@@ -13,7 +13,7 @@ MULTIPLIER = "multiplier/"
 
 
 def record_slices(grid: Grid) -> dict[str, slice]:
-    """Where each column group stands: ``load.re``, ``optimum``, ``v.im``, ``s.re``, ``multiplier/voltage.upper``, ..."""
+    """Where each group of numbers stands: ``load.re``, ``optimum``, ``multiplier/voltage.upper``, ..."""
     sizes = dict.fromkeys(("load.re", "load.im", "v.re", "v.im"), grid.buses)
     sizes |= {"s.re": grid.units, "s.im": grid.units, "optimum": 1}
     sizes |= {f"{MULTIPLIER}{part}": size for part, size in part_sizes(grid).items()}
@@ -23,7 +23,7 @@ def record_slices(grid: Grid) -> dict[str, slice]:
 
 def record_width(grid: Grid) -> int:
     """Numbers in a row."""
-    return max(place.stop for place in record_slices(grid).values())
+    return sum(place.stop - place.start for place in record_slices(grid).values())
 
 
 def record_of(grid: Grid, load: Complexes, optimum: Optimum) -> Reals:

@@ -100,7 +100,10 @@ ARGUMENTS: Mapping[str, Arguments] = {
     "sigmoid": every(TAME),
     "softplus": every(TAME | SMALL),
     "relu": every(TAME),
-    "equal": every(FEW, FEW) | every(TRUTH, TRUTH) | every(MEMBER, MEMBER) | every(FEW_COMPLEX, FEW | FEW_COMPLEX),
+    "equal": every(FEW, FEW)
+    | every(TRUTH, TRUTH)
+    | every(MEMBER, MEMBER)
+    | every(FEW_COMPLEX, FEW | FEW_COMPLEX),
     "unequal": every(FEW, FEW) | every(TRUTH, TRUTH) | every(MEMBER, MEMBER) | every(FEW, FEW_COMPLEX),
     "at_most": every(FEW, FEW),
     "at_least": every(FEW, FEW),
@@ -235,7 +238,9 @@ NOT_SMOOTH = {
 
 def as_real_numbers(arguments: Sequence[float | complex]) -> list[float]:
     return [
-        part for value in arguments for part in ((value.real, value.imag) if isinstance(value, complex) else (value,))
+        part
+        for value in arguments
+        for part in ((value.real, value.imag) if isinstance(value, complex) else (value,))
     ]
 
 
@@ -270,16 +275,18 @@ def test_gradient_is_the_central_difference(name: str, point: tuple[float | comp
         assert (0.0 if gradient is None else gradient.item()) == pytest.approx(expected, rel=2e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize(("name", "at"), [("abs", 0.0), ("abs", 0j), ("arg", 0j), ("abs2", 0j), ("relu", 0.0)])
+@pytest.mark.parametrize(
+    ("name", "at"), [("abs", 0.0), ("abs", 0j), ("arg", 0j), ("abs2", 0j), ("relu", 0.0)]
+)
 def test_gradient_at_zero_is_zero(name: str, at: float | complex) -> None:
     numbers = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in as_real_numbers((at,))]
-    combined(OPERATIONS[name], (at,), numbers).backward()
+    combined(OPERATIONS[name], (at,), numbers).backward()  # type: ignore[no-untyped-call]
     assert [number.grad.item() for number in numbers if number.grad is not None] == [0.0] * len(numbers)
 
 
 def test_gradient_of_a_modulus_at_zero_stays_finite_in_single_precision() -> None:
     re, im = torch.zeros(2, requires_grad=True), torch.tensor([0.0, 1e-3], requires_grad=True)
-    torch.as_tensor(run(OPERATIONS["abs"], Pair(re, im))).sum().backward()
+    torch.as_tensor(run(OPERATIONS["abs"], Pair(re, im))).sum().backward()  # type: ignore[no-untyped-call]
     assert re.grad is not None
     assert im.grad is not None
     assert re.grad.tolist() == [0.0, 0.0]
@@ -334,7 +341,9 @@ def real_points(operation: Operation) -> st.SearchStrategy[tuple[float, ...]]:
     return st.tuples(*[domain] * operation.arity)
 
 
-@pytest.mark.parametrize("name", sorted(n for n, o in OPERATIONS.items() if o.curvature is not Curvature.UNKNOWN))
+@pytest.mark.parametrize(
+    "name", sorted(n for n, o in OPERATIONS.items() if o.curvature is not Curvature.UNKNOWN)
+)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
@@ -354,7 +363,11 @@ def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
 @settings(max_examples=60, deadline=None)
 def test_monotone_arguments_move_the_value_one_way(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
-    signs = operation.monotone if len(operation.monotone) == operation.arity else operation.monotone * operation.arity
+    signs = (
+        operation.monotone
+        if len(operation.monotone) == operation.arity
+        else operation.monotone * operation.arity
+    )
     low = data.draw(real_points(operation))
     for position, sign in enumerate(signs):
         more = low[position] + data.draw(within(0.0, 5.0))
@@ -449,8 +462,8 @@ EXAMPLES: Mapping[Element, Any] = {
     INT: 2, REAL: 0.5, COMPLEX: 1 - 2j, BOOL: True, TEXT: "a", BUS: 1, GEN: 1, Kind.ID: "row",
 }  # fmt: skip
 PYTHON: Mapping[Element, tuple[type, ...]] = {
-    INT: (int,), REAL: (int, float), COMPLEX: (int, float, complex), BOOL: (bool,), TEXT: (str,), Kind.ID: (str,),
-    BUS: (int,), GEN: (int,),
+    INT: (int,), REAL: (int, float), COMPLEX: (int, float, complex), BOOL: (bool,), TEXT: (str,),
+    Kind.ID: (str,), BUS: (int,), GEN: (int,),
 }  # fmt: skip
 
 
@@ -476,8 +489,8 @@ def test_operators_and_functions() -> None:
     assert OPERATORS["-", 1].name == "negate"
     assert OPERATORS["-", 2].name == "subtract"
     assert OPERATORS["^", 2].name == "power"
-    assert {"abs", "abs2", "re", "im", "conj", "arg", "exp", "log", "sqrt", "sin", "cos", "tanh"} <= set(FUNCTIONS)
-    assert {"sigmoid", "softplus", "relu", "max", "min", "bce"} <= set(FUNCTIONS)
+    assert {"abs", "abs2", "re", "im", "conj", "arg", "exp", "log", "sqrt", "sin", "cos"} <= set(FUNCTIONS)
+    assert {"tanh", "sigmoid", "softplus", "relu", "max", "min", "bce"} <= set(FUNCTIONS)
     assert not {"add", "square", "root", "atan2", "where", "as_real"} & set(FUNCTIONS)
 
 
@@ -539,8 +552,11 @@ def test_elements_of_reductions(name: str, element: Element, expected: Element |
 
 @pytest.mark.parametrize(
     ("share", "size", "expected"),
-    [(0.25, 4, 1), (0.25, 5, 2), (0.7, 10, 7), (0.1, 3, 1), (0.0, 5, 1), (1.0, 5, 5), (0.29, 100, 29), (2.0, 3, 3)],
-)
+    [
+        (0.25, 4, 1), (0.25, 5, 2), (0.7, 10, 7), (0.1, 3, 1), (0.0, 5, 1), (1.0, 5, 5), (0.29, 100, 29),
+        (2.0, 3, 3),
+    ],
+)  # fmt: skip
 def test_tail_count_is_the_ceiling_of_the_true_product(share: float, size: int, expected: int) -> None:
     assert tail_count(share, size) == expected
 

@@ -1,0 +1,161 @@
+"""``given`` and ``data``: the source with its settings, and what is taken from what it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pdual.dsl import syntax
+from pdual.dsl.checking.annotations import has_unknown, value_type
+from pdual.dsl.checking.constants import interval
+from pdual.dsl.checking.scope import Scope
+from pdual.dsl.checking.setting_values import dotted
+from pdual.dsl.checking.settings import brace_settings, call_settings
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.declarations.source import ANY, BOUND_NAME, Offer, SourceDeclaration, SourceRole
+from pdual.dsl.diagnostics import Label
+from pdual.dsl.near import nearest
+from pdual.dsl.spans import Span
+from pdual.dsl.typed import TypedData, TypedField, TypedGiven, TypedSet
+from pdual.dsl.types import ArrayType, Axis, Element, FixedAxis, GraphType, Kind, MemberOf, SetAxis
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """The source of a declaration, as far as it could be checked."""
+
+    name: str
+    settings: Settings
+    offer: Offer | None  # None: unknown, so that nothing is said about fields
+
+
+def check_given(node: syntax.Given, scope: Scope) -> TypedGiven:
+    """Known structure; its sets are declared before its fields are read."""
+    name = node.name.name
+    origin = _origin(node.source, SourceRole.GIVEN, scope)
+    for item in node.sets:
+        if origin.offer is not None and item.name not in origin.offer.sets and not origin.offer.open:
+            _report_offer(item.span, item.name, "set", origin.name, origin.offer.sets, scope)
+        scope.context.tables.sets.setdefault(item.name, TypedSet(item.name, None, name, item.span))
+    fields = tuple(_fields(node.fields, origin, "a field of a given", scope))
+    return TypedGiven(name, origin.name, origin.settings, tuple(item.name for item in node.sets), fields, node.span)
+
+
+def check_data(node: syntax.Data, scope: Scope) -> TypedData:
+    """A data set and the fields of its rows."""
+    name = node.name.name
+    if node.source is None:
+        declaration = sources()[BOUND_NAME]
+        settings = brace_settings(declaration.settings, node.settings, f"data {name}", node.name.span, scope)
+        origin = _Origin("", settings or Settings(), Offer(open=True))
+    else:
+        for setting in node.settings:
+            source = dotted(node.source.function)
+            scope.found.add("PD261", setting.span, name=setting.name.name, source=source)
+        origin = _origin(node.source, SourceRole.DATA, scope)
+    fields = tuple(_fields(node.fields, origin, "a field of a row", scope))
+    return TypedData(name, origin.name or None, origin.settings, fields, node.span)
+
+
+def _origin(call: syntax.Call, role: SourceRole, scope: Scope) -> _Origin:
+    name = dotted(call.function)
+    known = {item.name: item for item in sources().values() if item.role is role and item.name != BOUND_NAME}
+    declaration = known.get(name)
+    if declaration is None:
+        other = sources().get(name)
+        there = ", ".join(f"`{item}`" for item in sorted(known))
+        code = "PD104" if other is None else "PD262"
+        near = nearest(name, known) if other is None else None
+        scope.found.add(code, call.function.span, name=name, near=near, there=there, role=role)
+        return _Origin(name, Settings(), None)
+    settings = call_settings(declaration.settings, declaration.positional, call, name, scope)
+    if settings is None:
+        return _Origin(name, Settings(), _default_offer(declaration))
+    return _Origin(name, settings, declaration.offer(settings))
+
+
+def _default_offer(declaration: SourceDeclaration) -> Offer | None:
+    """What is offered whatever the settings are; None where that cannot be told without them."""
+    try:
+        return declaration.offer(declaration.settings.model_construct())
+    except (AttributeError, AssertionError):
+        return None
+
+
+def _fields(
+    nodes: tuple[syntax.FieldDeclaration, ...], origin: _Origin, where: str, scope: Scope
+) -> Iterator[TypedField]:
+    seen: dict[str, Span] = {}
+    for node in nodes:
+        found = value_type(node.type, scope.context, where)
+        bounds = node.type.interval if isinstance(node.type, syntax.ArrayTypeName) else None
+        low, high = interval(bounds, scope)
+        if bounds is not None and isinstance(found, ArrayType) and not _may_bound(found):
+            scope.found.add("PD263", bounds.span, found=found.element)
+            low = high = None
+        for name in node.names:
+            if name.name in seen:
+                scope.found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="a field")
+                continue
+            seen[name.name] = name.span
+            _check_offer(name, node, found, origin, scope)
+            yield TypedField(name.name, found, low, high, node.column, name.span)
+
+
+def _may_bound(type: ArrayType) -> bool:
+    return type.element in (Kind.REAL, Kind.INT) or has_unknown(type)
+
+
+def _check_offer(
+    name: syntax.Name, node: syntax.FieldDeclaration, found: ArrayType | GraphType, origin: _Origin, scope: Scope
+) -> None:
+    """A field has to be one that the source offers, with the type it has there."""
+    if origin.offer is None or origin.offer.open:
+        return
+    offered: Mapping[str, ArrayType | GraphType] = dict(origin.offer.fields)
+    column = node.column if node.column is not None else name.name
+    if column not in offered:
+        _report_offer(name.span, column, "field", origin.name, offered, scope)
+    elif not has_unknown(found) and not matches(offered[column], found):
+        scope.found.add(
+            "PD216", node.type.span, name=name.name, source=origin.name, expected=shown(offered[column]), found=found
+        )
+
+
+def _report_offer(
+    span: Span, name: str, what: str, source: str, offered: Mapping[str, object] | tuple[str, ...], scope: Scope
+) -> None:
+    there = ", ".join(f"`{item}`" for item in offered) or None
+    scope.found.add("PD122", span, name=name, what=what, source=source, near=nearest(name, offered), there=there)
+
+
+def matches(offered: ArrayType | GraphType, found: ArrayType | GraphType) -> bool:
+    """Whether a declared type is the offered one, ``*`` in the offer standing for any set."""
+    if isinstance(offered, GraphType) and isinstance(found, GraphType):
+        mine, theirs = dict(offered.fields), dict(found.fields)
+        return set(theirs) <= set(mine) and all(matches(mine[name], theirs[name]) for name in theirs)
+    if not isinstance(offered, ArrayType) or not isinstance(found, ArrayType):
+        return False
+    if len(offered.axes) != len(found.axes) or not _element_matches(offered.element, found.element):
+        return False
+    return all(_axis_matches(mine, theirs) for mine, theirs in zip(offered.axes, found.axes, strict=True))
+
+
+def _element_matches(offered: Element, found: Element) -> bool:
+    if offered == MemberOf(ANY):
+        return isinstance(found, MemberOf)
+    return offered == found
+
+
+def _axis_matches(offered: Axis, found: Axis) -> bool:
+    if offered == SetAxis(ANY):
+        return isinstance(found, SetAxis | FixedAxis)
+    return offered == found
+
+
+def shown(type: ArrayType | GraphType) -> str:
+    """An offered type in words."""
+    text = str(type)
+    return "a member of an index set" if text == ANY else text.replace(ANY, "SET")
+

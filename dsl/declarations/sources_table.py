@@ -1,0 +1,58 @@
+"""Tables: a file that the spec names (``csv``), and data that are bound when the problem is run."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.source import BOUND_NAME, Offer, SourceDeclaration, SourceRole
+from pdual.dsl.declarations.splits import Shares
+
+_BUILDER = "pdual.runtime.sources.table:build"
+
+
+class BoundSettings(Settings):
+    """``data houses { split = [0.8, 0.1, 0.1]  size: real }``: rows from ``--data houses=FILE`` or from Python.
+
+    ``split`` gives the shares of train, val and test, drawn with ``seed``.
+    """
+
+    split: Shares = (0.8, 0.1, 0.1)
+    seed: int = Field(0, ge=0)
+
+
+class CsvSettings(BoundSettings):
+    """``csv("houses.csv", split = [0.8, 0.1, 0.1], seed = 0)``: ``file`` is relative to the spec's own folder."""
+
+    file: str = Field(min_length=1)
+
+
+def _anything(settings: Settings) -> Offer:
+    return Offer(open=True)
+
+
+def _unknown_rows(settings: Settings) -> None:
+    return None
+
+
+BOUND = SourceDeclaration(
+    name=BOUND_NAME,
+    role=SourceRole.DATA,
+    summary="rows that are bound when the problem is run: a file or Python arrays",
+    settings=BoundSettings,
+    positional=(),
+    offer=_anything,
+    rows=_unknown_rows,
+    builder=_BUILDER,
+)
+
+CSV = SourceDeclaration(
+    name="csv",
+    role=SourceRole.DATA,
+    summary="the rows of a csv file beside the spec",
+    settings=CsvSettings,
+    positional=("file",),
+    offer=_anything,
+    rows=_unknown_rows,
+    builder=_BUILDER,
+)

@@ -1,0 +1,75 @@
+"""From what names a spec to its text: a file, or the name of a shipped spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path, PurePath
+
+from pdual.dsl.diagnostics import Refusal, refuse
+from pdual.dsl.near import nearest
+from pdual.dsl.parser import source as read_source
+from pdual.dsl.spans import Source
+
+SUFFIX = ".pdual"
+SHIPPED_FOLDER = "specs"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A spec's text and the folder that its own file names are relative to."""
+
+    source: Source
+    folder: Path
+
+
+def find(argument: str) -> Found:
+    """The spec that an argument names: a file first, else a shipped spec (``opf30``, ``specs/opf30.pdual``).
+
+    Raises PD701 (no such spec), PD702 (a folder), PD703 (cannot be read).
+    """
+    path = Path(argument).expanduser()
+    if path.is_file():
+        return Found(_read(path, argument), path.parent)
+    shipped = shipped_specs()
+    place = shipped.get(_shipped_name(argument) or "")
+    if place is not None:
+        return Found(_read(place, f"{SHIPPED_FOLDER}/{place.name}"), place.parent)
+    if path.is_dir():
+        raise refuse("PD702", folder=argument, near=_only_spec(path))
+    raise _missing(argument, path, shipped)
+
+
+def shipped_specs() -> Mapping[str, Path]:
+    """The specs that come with pdual, by name."""
+    folder = Path(str(files("pdual.specs")))
+    return {place.stem: place for place in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def _shipped_name(argument: str) -> str | None:
+    pure = PurePath(argument)
+    if len(pure.parts) > 2 or (len(pure.parts) == 2 and pure.parts[0] != SHIPPED_FOLDER):
+        return None
+    return pure.name.removesuffix(SUFFIX)
+
+
+def _read(path: Path, name: str) -> Source:
+    try:
+        return read_source(path, name)
+    except OSError as error:
+        raise refuse("PD703", file=name, reason=(error.strerror or str(error)).lower()) from error
+
+
+def _missing(argument: str, path: Path, shipped: Mapping[str, Path]) -> Refusal:
+    beside = {str(path.with_name(item.name)): item.stem for item in path.parent.glob(f"*{SUFFIX}")}
+    near = nearest(path.stem, [*beside.values(), *shipped])
+    if near is not None:
+        near = next((place for place, stem in beside.items() if stem == near), near)
+    return refuse("PD701", file=argument, shipped=", ".join(f"`{name}`" for name in shipped), near=near)
+
+
+def _only_spec(folder: Path) -> str | None:
+    """The spec in a folder, where there is exactly one."""
+    inside = sorted(folder.glob(f"*{SUFFIX}"))
+    return str(inside[0]) if len(inside) == 1 else None

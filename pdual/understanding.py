@@ -1,0 +1,97 @@
+"""The front door of every command: text to IR, through known structure, with every mistake found on the way. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from pdual.compiler.compile import lower
+from pdual.compiler.graph import Graph
+from pdual.dsl import typed
+from pdual.dsl.catalogue import CATALOGUE
+from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.diagnostics import Diagnostic, Refusal, Severity, refuse
+from pdual.dsl.near import nearest
+from pdual.dsl.pipeline import read
+from pdual.dsl.spans import Source
+from pdual.runtime.context import SourceContext
+
+#: How ``--dual`` may have multipliers held.
+KINDS = ("pointwise", "shared", "hybrid", "learned", "penalty", "none")
+
+#: Every family, in ``dual`` overrides.
+ALL = "*"
+
+
+@dataclass(frozen=True)
+class Understood:
+    """How far a spec came: ``spec`` is None where it is wrong, ``graph`` where its structure or ranges are."""
+
+    source: Source
+    spec: typed.TypedSpec | None
+    graph: Graph | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """What stops a run."""
+        return errors_in(self.diagnostics)
+
+    def refuse(self) -> None:
+        """Raise a Refusal where there is an error."""
+        if self.errors:
+            raise Refusal(self.diagnostics)
+
+
+def understand(
+    source: Source,
+    overrides: Mapping[str, str] | None = None,
+    dual: Mapping[str, str] | None = None,
+    minimize: bool = True,
+    context: SourceContext | None = None,
+) -> Understood:
+    """Read, check, load what is known, lower.
+
+    ``overrides``: values of parameters (``--set``). ``dual``: kind by family, ``"*"`` for all (``--dual``). ``minimize`` false drops
+    the objective. Mistakes come back as diagnostics; nothing is raised for them.
+    """
+    spec, found = read(source, overrides or {})
+    if spec is None or errors_in(found):
+        return Understood(source, None, None, found)
+    try:
+        check_duals(dual or {}, spec)
+        knowns = load_knowns(spec, context or SourceContext())
+        graph, more = lower(spec, knowns, dual or {}, minimize)
+    except Refusal as refusal:
+        return Understood(source, spec, None, (*found, *refusal.diagnostics))
+    return Understood(source, spec, graph, (*found, *more))
+
+
+def load_knowns(spec: typed.TypedSpec, context: SourceContext) -> Mapping[str, Known]:
+    """The known structure of every ``given``; imports only what their sources need. Raises PD5xx."""
+    knowns: dict[str, Known] = {}
+    for given in spec.givens:
+        module, function = sources()[given.source].builder.split(":")
+        build = getattr(import_module(module), function)
+        knowns[given.name] = build(given.settings, replace(context, span=given.span, knowns=knowns))
+    return knowns
+
+
+def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
+    """Refuse overrides of unknown kinds (PD705) and of families that are not there (PD706)."""
+    families = [family.name for block in spec.blocks for family in block.families]
+    families += [average.name for average in spec.averages]
+    for family, kind in dual.items():
+        if kind not in KINDS:
+            kinds = ", ".join(f"`{item}`" for item in KINDS)
+            raise refuse("PD705", kind=kind, kinds=kinds, near=nearest(kind, KINDS))
+        if family != ALL and family not in families:
+            names = ", ".join(f"`{name}`" for name in families) or None
+            raise refuse("PD706", family=family, families=names, near=nearest(family, families))
+
+
+def errors_in(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The diagnostics that stop the pipeline."""
+    return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)

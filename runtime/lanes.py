@@ -1,0 +1,102 @@
+"""One data set under way: its program and rows on the device, its stream of batches and its multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pdual.compiler.program import Evaluation, Program
+from pdual.dsl.declarations.optimisers import OptimiserSettings
+from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.duals.build import build_multipliers
+from pdual.runtime.duals.multipliers import Multipliers
+from pdual.runtime.evaluation import Pass, evaluate
+from pdual.runtime.problem import Block, Options, Problem
+from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
+
+#: An evaluation batch has this many times the rows of a training batch: no gradients are kept.
+EVALUATION_BATCH = 4
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One data set of a run; ``train`` is the program's, compiled where that was asked for."""
+
+    program: Program
+    table: Table
+    train: Callable[..., Any]
+    stream: Stream
+    multipliers: Multipliers
+    evaluation_batch: int
+    has_objective: bool
+
+    @property
+    def name(self) -> str:
+        """The data set's."""
+        return self.program.data
+
+    @property
+    def train_ids(self) -> Tensor:
+        """The rows that are trained on."""
+        return self.table.splits["train"]
+
+    def draw(self) -> RowBatch:
+        """The next batch."""
+        return self.table.batch(self.stream.draw())
+
+    def evaluate(self, split: str, keep: tuple[str, ...] = ()) -> Pass:
+        """One pass over a split; the models must be in evaluation mode."""
+        ids = self.table.splits[split]
+        return evaluate(
+            self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep, seen=split == "train"
+        )
+
+    def state(self) -> dict[str, object]:
+        """Its stream and its multipliers."""
+        return {"stream": self.stream.state(), "multipliers": self.multipliers.state()}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.stream.load_state(state["stream"])
+        self.multipliers.load_state(state["multipliers"])
+
+
+def build_lanes(problem: Problem, options: Options) -> list[Lane]:
+    """A lane for every data set, on the device; the models are there already."""
+    return [_lane(problem, block, options, place) for place, block in enumerate(problem.blocks)]
+
+
+def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
+    descent = problem.settings.descent.settings
+    assert isinstance(descent, OptimiserSettings)
+    program = block.program
+    for module in (program.train, program.evaluate, *(plan.formula for plan in program.duals if plan.formula is not None)):
+        module.to(options.device)
+        if options.precision in ("float32", "float64"):
+            module.to(options.dtype)
+    table = block.table.to(options.device, options.dtype)
+    train = table.splits["train"]
+    probe = _probe(problem, program, table, train[:1])
+    random = generator(options.seed, 1, place)
+    stream: Stream
+    if block.groups is None:
+        stream = RowStream(train, descent.batch, random)
+    else:
+        stream = GroupStream(train, block.groups.to(options.device)[train], descent.batch, random)
+    placed = Block(program, table, block.groups)
+    multipliers = build_multipliers(problem, placed, probe.features, options.device, options.dtype, options.seed + place)
+    run = torch.compile(program.train) if options.compile else program.train
+    batch = options.evaluation_batch or EVALUATION_BATCH * descent.batch
+    return Lane(program, table, run, stream, multipliers, batch, probe.objective is not None)
+
+
+@torch.no_grad()
+def _probe(problem: Problem, program: Program, table: Table, ids: Tensor) -> Evaluation:
+    """What one row gives: the shapes of the features, and whether there is an objective."""
+    problem.models.eval()
+    rows = table.batch(ids)
+    return Evaluation(*program.evaluate(rows.values, rows.ids))

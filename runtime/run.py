@@ -1,0 +1,75 @@
+"""What a solver leaves: trained models, multipliers, history; and what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from pdual.runtime.lanes import Lane
+from pdual.runtime.metrics import Measured, split_metrics
+from pdual.runtime.problem import Options, Problem
+from pdual.runtime.profile import Profile, families
+from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, SplitMetrics, Timing
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that ended: ``finished``, after its ``budget``, or ``stopped`` on request. Its models are in evaluation mode."""
+
+    problem: Problem
+    options: Options
+    lanes: tuple[Lane, ...]
+    status: Literal["finished", "budget", "stopped"]
+    history: tuple[LogLine, ...]
+    timing: Timing
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits of any data set, each once."""
+        return tuple(dict.fromkeys(split for lane in self.lanes for split in lane.table.splits))
+
+    def measure(self, split: str) -> dict[str, Measured]:
+        """One pass over a split of every data set that has it, by data set."""
+        return {
+            lane.name: Measured(
+                lane.program,
+                found := lane.evaluate(split),
+                Profile.of(found, lane.program.layout, lane.multipliers.caps),
+            )
+            for lane in self.lanes
+            if split in lane.table.splits and len(lane.table.splits[split])
+        }
+
+    def split(self, measured: Mapping[str, Measured]) -> SplitMetrics:
+        """The numbers of a split that was measured."""
+        terms = self.problem.terms
+        with torch.no_grad():
+            free = sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms) if terms else None
+        return split_metrics(list(measured.values()), free)
+
+    def metrics(self, dual: str, splits: Mapping[str, SplitMetrics]) -> Metrics:
+        """``metrics.json``, from the splits that were measured."""
+        held = [lane for lane in self.lanes if lane.multipliers.active]
+        counts = {
+            family: sum(part.size for part in parts)
+            for lane in held
+            for family, parts in families(lane.program.layout).items()
+            if any(part.name in plan.parts for part in parts for plan in lane.multipliers.plans)
+        }
+        return Metrics(
+            problem=self.problem.name,
+            dual=dual,
+            status=self.status,
+            multipliers=MultiplierMetrics(
+                per_row=sum(len(lane.multipliers.active) for lane in held),
+                rows=max((len(lane.train_ids) for lane in held), default=0),
+                families=counts,
+                parameters=sum(lane.multipliers.parameters for lane in held),
+                bytes=sum(lane.multipliers.bytes for lane in held),
+            ),
+            splits=splits,
+            timing=self.timing,
+        )

@@ -1,0 +1,176 @@
+"""How a run ended, as facts: feasible or not, where not, what is at its cap, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import torch
+from torch import Tensor
+
+from pdual.runtime.data import Table
+from pdual.runtime.metrics import Measured
+from pdual.runtime.profile import Profile, address, families, unit
+from pdual.runtime.records import RANGE, TOLERANCE, LogLine
+from pdual.runtime.run import Run
+
+#: Outer iterations that are looked at for a trend.
+TREND = 5
+
+#: A quantity that fell by less than this share over the trend counts as standing still.
+STILL = 0.1
+
+
+class Advice(StrEnum):
+    """What would help."""
+
+    MORE_ITERATIONS = "more_iterations"  # violations still fall
+    LARGER_RHO = "larger_rho"  # violations stand still and no multiplier is at its cap
+    RAISE_CAP = "raise_cap"  # violated entries are at their cap
+    OTHER_SPLITS = "other_splits"  # the train rows are met, others are not
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyVerdict:
+    """A family with violated entries: their share, the worst one with its address, in ``unit``."""
+
+    data: str
+    split: str
+    family: str
+    violated: float
+    worst: float
+    unit: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapVerdict:
+    """A data set with train rows at a cap: how many, and the entry at its cap with the largest violation."""
+
+    data: str
+    rows: int
+    share: float
+    worst: float
+    unit: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``feasible``: every train row meets every constraint within ``tolerance`` (scaled).
+
+    ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after split, the most often violated first;
+    ``at_cap`` are train rows whose constraint is being bought off.
+    """
+
+    feasible: bool
+    tolerance: float
+    feasible_rows: Mapping[str, float]
+    families: tuple[FamilyVerdict, ...]
+    at_cap: tuple[CapVerdict, ...]
+    advice: tuple[Advice, ...]
+
+
+def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
+    """The verdict of a run from what was measured, by split and data set."""
+    shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
+    feasible = shares.get("train", 1.0) == 1.0
+    at_cap = tuple(found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item)))
+    return Verdict(
+        feasible=feasible,
+        tolerance=TOLERANCE,
+        feasible_rows=shares,
+        families=tuple(found for split, items in measured.items() for found in _violated(run, split, items)),
+        at_cap=at_cap,
+        advice=advise(run.history, feasible, all(share == 1.0 for share in shares.values()), bool(at_cap)),
+    )
+
+
+def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap: bool) -> tuple[Advice, ...]:
+    """What would help, given whether train rows and all rows are met and whether violated entries are at their cap."""
+    if everywhere or (not feasible and not history):
+        return ()
+    if feasible:
+        return (Advice.OTHER_SPLITS,)
+    recent = history[-TREND:]
+    falls = len(recent) < TREND or recent[-1].violation_mean < (1 - STILL) * recent[0].violation_mean
+    found = [Advice.RAISE_CAP] if at_cap else []
+    if falls:
+        found.append(Advice.MORE_ITERATIONS)
+    elif not at_cap:
+        found.append(Advice.LARGER_RHO)
+    return tuple(found)
+
+
+def lines(found: Verdict) -> list[str]:
+    """The verdict in words, one sentence a line."""
+    words = ["feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"]
+    words[0] += f" (tolerance {found.tolerance:g}, scaled)"
+    words += [f"{split}: {share:.2%} of the rows are met" for split, share in found.feasible_rows.items()]
+    for item in found.families:
+        amount = _amount(item.worst, item.unit)
+        words.append(f"{item.split}: {item.family} violated in {item.violated:.3%} of its entries, worst {item.address} by {amount}")
+    for cap in found.at_cap:
+        amount = _amount(cap.worst, cap.unit)
+        rows = "1 train row has a multiplier" if cap.rows == 1 else f"{cap.rows} train rows have multipliers"
+        words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
+    return words + [_ADVICE[item] for item in found.advice]
+
+
+_ADVICE = {
+    Advice.MORE_ITERATIONS: "violations still fall: more outer iterations would help",
+    Advice.LARGER_RHO: "violations stand still and no multiplier is at its cap: a larger rho would help",
+    Advice.RAISE_CAP: "raise the cap; constraints that stay at a cap ten times as large cannot be met by this predictor",
+    Advice.OTHER_SPLITS: "rows that were not trained on are not all met: more data or a smaller predictor would help",
+}
+
+
+def _amount(worst: float, unit: str) -> str:
+    return f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
+
+
+def _feasible_rows(found: Mapping[str, Measured]) -> float | None:
+    flags = [item.profile.feasible() for item in found.values() if item.profile.layout.columns]
+    return float(torch.cat(flags).double().mean()) if flags else None
+
+
+def _violated(run: Run, split: str, found: Mapping[str, Measured]) -> list[FamilyVerdict]:
+    tables = {lane.name: lane.table for lane in run.lanes}
+    verdicts = []
+    for data, item in found.items():
+        for family, parts in families(item.profile.layout).items():
+            columns = item.profile.columns(parts)
+            violated = item.profile.violated[:, columns]
+            if not violated.any():
+                continue
+            worst, row, column = _worst(item.profile, violated, columns)
+            share = float(violated.sum()) / max(1, int(item.profile.live[:, columns].sum()))
+            place, measure = _place(item, tables[data], row, column)
+            verdicts.append(FamilyVerdict(data, split, family, share, worst, measure, place))
+    return sorted(verdicts, key=lambda verdict: -verdict.violated)
+
+
+def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
+    if item.profile.at_cap is None or not item.profile.at_cap.any():
+        return None
+    table = next(lane.table for lane in run.lanes if lane.name == data)
+    columns = torch.arange(item.profile.layout.columns, device=item.profile.at_cap.device)
+    worst, row, column = _worst(item.profile, item.profile.at_cap, columns)
+    rows = int(item.profile.at_cap.any(1).sum())
+    place, measure = _place(item, table, row, column)
+    return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place)
+
+
+def _worst(profile: Profile, among: Tensor, columns: Tensor) -> tuple[float, int, int]:
+    """The largest violation among some entries [n, k] of ``columns`` [k], its row and its column."""
+    violation = torch.where(among, profile.violation[:, columns].nan_to_num(nan=torch.inf), -1.0)
+    row, column = divmod(int(violation.argmax()), len(columns))
+    return float(violation[row, column]), row, int(columns[column])
+
+
+def _place(item: Measured, table: Table, row: int, column: int) -> tuple[str, str]:
+    """The address of an entry and the unit of its violation."""
+    layout = item.profile.layout
+    part = next(part for part, start in zip(layout.parts, layout.starts, strict=True) if start <= column < start + part.size)
+    return address(layout, column, table.address(int(item.found.ids[row]))), unit(part)
