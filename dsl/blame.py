@@ -171,9 +171,7 @@ def _swallowed_constraint(place: Place) -> Verdict | None:
     operator = place.tokens[name - 1]
     if place.tokens[name].kind != "NAME" or operator.kind not in _NEED_OPERAND:
         return None
-    found = diagnostic(
-        "PD019", operator.span, Label(place.tokens[name].span, "found"), operator=operator.text
-    )
+    found = diagnostic("PD019", operator.span, Label(place.tokens[name].span, "found"), operator=operator.text)
     return Verdict(found, skip_to=name)
 
 

@@ -103,9 +103,7 @@ def _close(
             return
 
 
-def _starts_statement(
-    tokens: Sequence[Token], index: int, open_brackets: Sequence[int], heads: Sequence[str]
-) -> bool:
+def _starts_statement(tokens: Sequence[Token], index: int, open_brackets: Sequence[int], heads: Sequence[str]) -> bool:
     token, following = tokens[index], tokens[index + 1]  # the last token is END
     before = tokens[index - 1].kind if index else END
     inside_braces = bool(open_brackets) and tokens[open_brackets[-1]].kind == "LBRACE"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pdual.dsl import syntax, tables, transform
 from pdual.dsl.diagnostics import Collector, Diagnostic, diagnostic
-from pdual.dsl.layout import MOST_NESTED, survey
+from pdual.dsl.layout import MOST_NESTED, STATEMENTS, survey
 from pdual.dsl.reader import read
 from pdual.dsl.scanner import scan
 from pdual.dsl.spans import Source, Span
@@ -60,8 +60,8 @@ def _check_problem(spec: syntax.Spec, first: Token, collector: Collector) -> Non
     """A spec says first what problem it is, once."""
     problems = [statement for statement in spec.statements if isinstance(statement, syntax.Problem)]
     is_first = bool(problems) and problems[0] is spec.statements[0]
-    # A `problem` that could not be read has been reported.
-    if not is_first and first.kind != "PROBLEM":
+    # A `problem` that could not be read has been reported, and so has what starts no statement.
+    if not is_first and first.kind in STATEMENTS and first.kind != "PROBLEM":
         collector.add("PD017", first.span)
     for repeated in problems[1:]:
         collector.add("PD018", repeated.span)

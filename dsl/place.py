@@ -12,7 +12,6 @@ from pdual.dsl.machine import Machine
 from pdual.dsl.spans import Span
 from pdual.dsl.tree import END, Token
 
-
 _LOOKAHEAD = 3
 
 
@@ -71,7 +70,7 @@ class Place(NamedTuple):
         return None
 
     def sound(self, instead: tuple[Token, ...]) -> tuple[Token, ...] | None:
-        """These tokens where what follows fits them, else None: a wrong guess would only lead to more reports."""
+        """These tokens where what follows fits them, else None: a wrong guess leads to more reports."""
         ahead: list[str] = []
         for token in self.tokens[self.index + 1 : self.index + 1 + _LOOKAHEAD]:
             if token.kind in SOFT or self.tokens[self.index].kind == END:
@@ -82,5 +81,8 @@ class Place(NamedTuple):
     def expected(self) -> str:
         """What could come here, in words."""
         tables = self.machine.tables
-        kinds = (*tables.symbols, "NAME", "NUMBER", "TEXT", "RELATION", END)
-        return expectation.expected([kind for kind in kinds if self.machine.accepts(kind)], tables.symbols)
+        every = (*tables.symbols, "NAME", "NUMBER", "TEXT", "RELATION", END)
+        kinds = [kind for kind in every if self.machine.accepts(kind)]
+        # A word found where it is not enough, as `in` without a set, is not asked for again.
+        others = [kind for kind in kinds if tables.symbols.get(kind) != self.token.text]
+        return expectation.expected(others or kinds, tables.symbols)

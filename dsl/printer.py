@@ -47,9 +47,7 @@ def as_json(diagnostic: Diagnostic, source: Source | None = None) -> dict[str, A
         "label": _worded(entry.label, diagnostic) or "",
         "file": None if source is None else source.name,
         **_range(source, diagnostic.span),
-        "labels": [
-            {"message": mark.text, **_range(source, mark.span)} for mark in _marks(entry, diagnostic)[1:]
-        ],
+        "labels": [{"message": mark.text, **_range(source, mark.span)} for mark in _marks(entry, diagnostic)[1:]],
         "notes": _notes(entry, diagnostic),
         "help": _help(entry, diagnostic),
     }

@@ -14,6 +14,8 @@ from pdual.dsl.spans import Span
 from pdual.dsl.tables import Tables
 from pdual.dsl.tree import END, Token, Tree
 
+_BEFORE_OPERANDS = frozenset({"IN", "WHERE", "NOT", "AND", "OR", "DOT", "SCALE"})
+
 MOST_MISTAKES = 50  # a file with more is not a spec with typing errors
 
 
@@ -140,7 +142,7 @@ class _Reader:
     def _is_constraint_head(self, index: int) -> bool:
         """Whether `name:`, `name[...]:` or either with `scale` stands here."""
         tokens = self._tokens
-        if not is_word(tokens[index]) or tokens[index - 1].kind in ("IN", "WHERE", "NOT", "AND", "OR", "DOT"):
+        if not is_word(tokens[index]) or tokens[index - 1].kind in _BEFORE_OPERANDS:
             return False
         after = index + 1
         if tokens[after].kind == "LSQB":

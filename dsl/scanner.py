@@ -9,8 +9,8 @@ from pdual.dsl.tree import END, Token
 
 MOST_STRAYS = 100  # what has more places that match no terminal is no spec; the rest is not read
 
-# Spelling elsewhere, a longer one before its own start: the code it is reported under, the terminal that was meant
-# and how that is written here.
+# Spelling elsewhere, a longer one before its own start: the code it is reported under, the terminal that was
+# meant and how that is written here.
 _FOREIGN: dict[str, tuple[str, str, str]] = {
     "&&": ("PD006", "AND", "and"),
     "&": ("PD006", "AND", "and"),
@@ -68,9 +68,7 @@ def scan(text: str, tables: Tables, collector: Collector) -> list[Token]:
     return tokens
 
 
-def _read_as(
-    foreign: tuple[str, str, str], span: Span, text: str, tokens: list[Token], collector: Collector
-) -> None:
+def _read_as(foreign: tuple[str, str, str], span: Span, text: str, tokens: list[Token], collector: Collector) -> None:
     code, kind, meant = foreign
     collector.add(code, span, found=text[span.start : span.end], meant=meant)
     tokens.append(Token(kind, meant, span))

@@ -71,7 +71,7 @@ def build(grammar: str) -> dict[str, Any]:
 
     strict = _has_interegular()
     parser = Lark(grammar, parser="lalr", lexer="basic", start=START, strict=strict, maybe_placeholders=False)
-    table = parser.parser.parser._parse_table  # type: ignore[attr-defined]
+    table = parser.parser.parser._parse_table
     rules = list(parser.rules)
     numbers = _numbered(table)
     actions: list[dict[str, int]] = [{} for _ in numbers]

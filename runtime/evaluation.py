@@ -1,4 +1,6 @@
-"""One pass over rows in evaluation mode: residuals, multipliers, features and metrics, deterministic and without gradients."""
+"""One pass over rows in evaluation mode: residuals, multipliers, features and metrics, deterministic and
+without gradients.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 class Pass:
     """What n rows say at one theta.
 
-    ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n, columns] bool or None;
-    ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a number where a column
-    has none on these rows, None where nothing was read; ``metrics`` [n] each, in
-    the problem's units; ``features`` as many as were asked for.
+    ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n,
+    columns] bool or None; ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a
+    number where a column has none on these rows, None where nothing was read; ``metrics`` [n] each, in the
+    problem's units; ``features`` as many as were asked for.
     """
 
     ids: Tensor
@@ -48,10 +50,15 @@ def evaluate(
 ) -> Pass:
     """Run ``program.evaluate`` over ``ids`` in batches; the models must be in evaluation mode.
 
-    ``multipliers`` are read along with it, where given, as those of rows that were trained on or not (``seen``); ``keep``
-    names the features that are kept.
+    ``multipliers`` are read along with it, where given, as those of rows that were trained on or not
+    (``seen``); ``keep`` names the features that are kept.
     """
-    objective, residuals, masks, read = _Column(len(ids)), _Column(len(ids)), _Column(len(ids)), _Column(len(ids))
+    objective, residuals, masks, read = (
+        _Column(len(ids)),
+        _Column(len(ids)),
+        _Column(len(ids)),
+        _Column(len(ids)),
+    )
     metrics: dict[str, _Column] = {}
     cache = FeatureCache()
     for at in range(0, len(ids), batch):

@@ -1,4 +1,6 @@
-"""Features of the rows of one evaluation pass, kept so that fitting multipliers never runs a model of the primal."""
+"""Features of the rows of one evaluation pass, kept so that fitting multipliers never runs a model of the
+primal.
+"""
 
 from __future__ import annotations
 

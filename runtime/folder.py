@@ -26,13 +26,17 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A run on disk. Every file is written under a temporary name and renamed, so a reader sees the old one or the new one."""
+    """A run on disk. Every file is written under a temporary name and renamed, so a reader sees the old one
+    or the new one.
+    """
 
     path: Path
 
     @classmethod
     def create(cls, path: Path, spec: str, record: RunRecord, replace: bool = False) -> RunFolder:
-        """Begin a run. PD622 when the folder holds one already and ``replace`` is False; PD624 when it cannot be written."""
+        """Begin a run. PD622 when the folder holds one already and ``replace`` is False; PD624 when it cannot
+        be written.
+        """
         folder = cls(path)
         if (path / RUN).exists() and not replace:
             raise refuse("PD622", path=path)
@@ -110,7 +114,9 @@ class RunFolder:
         shutil.rmtree(old, ignore_errors=True)
 
     def load(self) -> Any:
-        """The state of the last complete checkpoint, tensors on the CPU. PD623 when there is none, PD621 when it is damaged."""
+        """The state of the last complete checkpoint, tensors on the CPU. PD623 when there is none, PD621 when
+        it is damaged.
+        """
         for name in (CHECKPOINT, CHECKPOINT + ".old"):
             path = self.path / name
             if path.is_dir():

@@ -18,7 +18,7 @@ def log_line(
     multipliers: Sequence[Multipliers],
     updates: Sequence[Update],
 ) -> LogLine:
-    """What the evaluation pass over the train rows showed, and what the update of the multipliers asked for."""
+    """What the pass over the train rows showed, and what the update of the multipliers asked for."""
     found = split_metrics(measured, None)
     own = {item.program.data: objective(item.program, item.found) for item in measured}
     entries = max(1, sum(update.entries for update in updates))

@@ -13,9 +13,10 @@ from pdual.compiler.layout import Layout, Sense
 class Lagrangian:
     """The terms psi(g, lam) of some columns, inequalities and equalities mixed.
 
-    Inequality ``g <= 0``, lam in [0, G]: r = max(g, -lam / rho); equality ``h == 0``: r = h. Both: psi = lam r + rho / 2 r^2,
-    which equals ([lam + rho g]_+^2 - lam^2) / (2 rho) without its cancellation. An equality is an inequality whose floor is
-    minus infinity, so one code path serves all columns. ``equal`` is [columns] bool, ``rho`` is [columns] and per column.
+    Inequality ``g <= 0``, lam in [0, G]: r = max(g, -lam / rho); equality ``h == 0``: r = h. Both: psi = lam
+    r + rho / 2 r^2, which equals ([lam + rho g]_+^2 - lam^2) / (2 rho) without its cancellation. An equality
+    is an inequality whose floor is minus infinity, so one code path serves all columns. ``equal`` is
+    [columns] bool, ``rho`` is [columns] and per column.
     """
 
     def __init__(self, equal: Tensor, rho: Tensor) -> None:
@@ -35,23 +36,29 @@ class Lagrangian:
     ) -> Lagrangian:
         """The Lagrangian of some columns of a layout; ``rho_equal`` is ``rho`` where it is None."""
         senses = [part.sense for part in layout.parts for _ in range(part.size)]
-        equal = torch.tensor([senses[column] is Sense.EQUAL for column in columns], dtype=torch.bool, device=device)
+        equal = torch.tensor(
+            [senses[column] is Sense.EQUAL for column in columns], dtype=torch.bool, device=device
+        )
         inequality = torch.full((len(columns),), rho, dtype=dtype, device=device)
         return cls(equal, inequality.masked_fill(equal, rho if rho_equal is None else rho_equal))
 
     def psi(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
         """Sum of psi over each row's live entries: [batch] from [batch, columns].
 
-        No gradient reaches ``multipliers``. The derivative in ``residuals`` is [lam + rho g]_+ (lam + rho h for an
-        equality), and exactly 0 where ``mask`` is False.
+        No gradient reaches ``multipliers``. The derivative in ``residuals`` is [lam + rho g]_+ (lam + rho h
+        for an equality), and exactly 0 where ``mask`` is False.
         """
         multipliers = multipliers.detach()
         relaxed = self.relaxed(residuals, multipliers, mask)
         return (relaxed * torch.addcmul(multipliers, self._half, relaxed)).sum(-1)
 
     def relaxed(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The residual r = max(g, -lam / rho) that the ascent follows; [g]_+ <= |r|; 0 where ``mask`` is False."""
-        relaxed = torch.maximum(residuals, torch.addcmul(self._unbounded, multipliers, self._negative_inverse))
+        """The residual r = max(g, -lam / rho) that the ascent follows; [g]_+ <= |r|; 0 where ``mask`` is
+        False.
+        """
+        relaxed = torch.maximum(
+            residuals, torch.addcmul(self._unbounded, multipliers, self._negative_inverse)
+        )
         return relaxed if mask is None else torch.where(mask, relaxed, 0.0)
 
     def raise_rho(self, factor: float, largest: float) -> None:

@@ -52,7 +52,13 @@ class Lane:
         """One pass over a split; the models must be in evaluation mode."""
         ids = self.table.splits[split]
         return evaluate(
-            self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep, seen=split == "train"
+            self.program,
+            self.table,
+            ids,
+            self.evaluation_batch,
+            self.multipliers,
+            keep,
+            seen=split == "train",
         )
 
     def state(self) -> dict[str, object]:
@@ -74,7 +80,11 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     descent = problem.settings.descent.settings
     assert isinstance(descent, OptimiserSettings)
     program = block.program
-    for module in (program.train, program.evaluate, *(plan.formula for plan in program.duals if plan.formula is not None)):
+    for module in (
+        program.train,
+        program.evaluate,
+        *(plan.formula for plan in program.duals if plan.formula is not None),
+    ):
         module.to(options.device)
         if options.precision in ("float32", "float64"):
             module.to(options.dtype)
@@ -88,7 +98,9 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     else:
         stream = GroupStream(train, block.groups.to(options.device)[train], descent.batch, random)
     placed = Block(program, table, block.groups)
-    multipliers = build_multipliers(problem, placed, probe.features, options.device, options.dtype, options.seed + place)
+    multipliers = build_multipliers(
+        problem, placed, probe.features, options.device, options.dtype, options.seed + place
+    )
     run = torch.compile(program.train) if options.compile else program.train
     batch = options.evaluation_batch or EVALUATION_BATCH * descent.batch
     return Lane(program, table, run, stream, multipliers, batch, probe.objective is not None)

@@ -38,10 +38,14 @@ class Measured:
 
 
 def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMetrics:
-    """The numbers of one split. ``terms`` is the value of the objective's terms that need no data, in own units."""
+    """The numbers of one split. ``terms`` is the value of the objective's terms that need no data, in own
+    units.
+    """
     metrics = {name: summary(values) for item in measured for name, values in item.found.metrics.items()}
     constrained = [item.profile for item in measured if item.profile.layout.columns]
-    at_cap = [profile.at_cap for profile in constrained if profile.has_multipliers and profile.at_cap is not None]
+    at_cap = [
+        profile.at_cap for profile in constrained if profile.has_multipliers and profile.at_cap is not None
+    ]
     objectives = [value for item in measured if (value := objective(item.program, item.found)) is not None]
     if terms is not None:
         objectives.append(terms)
@@ -57,7 +61,9 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
 
 def objective(program: Program, found: Pass) -> float | None:
     """A data set's mean objective, in own units."""
-    return None if found.objective is None else float(found.objective.double().mean()) * program.objective_scale
+    return (
+        None if found.objective is None else float(found.objective.double().mean()) * program.objective_scale
+    )
 
 
 def split_violation(profiles: Sequence[Profile]) -> SplitViolation:
@@ -115,7 +121,9 @@ def family_metrics(profile: Profile) -> dict[str, FamilyMetrics]:
 
 
 def summary(values: Tensor) -> Summary:
-    """Mean, standard deviation, 95th percentile (linear interpolation) and maximum of [n] numbers; zeros where n is 0."""
+    """Mean, standard deviation, 95th percentile (linear interpolation) and maximum of [n] numbers; zeros
+    where n is 0.
+    """
     moments = spread(values)
     if not len(values):
         return Summary(mean=0.0, std=0.0, p95=0.0, max=0.0)
@@ -158,8 +166,8 @@ class _Totals:
         columns = self.profile.columns(parts).tolist()
         live = max(1.0, self._sum("live", columns))
         violated = self._sum("violated", columns)
-        multiplier = self._sum("multiplier", columns) / live if "multiplier" in self.numbers else nan
-        multiplier = None if isnan(multiplier) else multiplier
+        level = self._sum("multiplier", columns) / live if "multiplier" in self.numbers else nan
+        multiplier = None if isnan(level) else level
         return PartMetrics(
             unit=_common(unit(part) for part in parts),
             mean=self._sum("total", columns) / live,

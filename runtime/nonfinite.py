@@ -24,8 +24,9 @@ def diverged(
 ) -> Refusal:
     """The refusal (PD601) for a loss that is not finite, naming the first entry that is not.
 
-    ``batches`` are the rows of the step, per data set; ``saved`` is the outer iteration of the last state that was saved. Weights
-    that are themselves not finite are named instead of a row: every row would be to blame.
+    ``batches`` are the rows of the step, per data set; ``saved`` is the outer iteration of the last state
+    that was saved. Weights that are themselves not finite are named instead of a row: every row would be to
+    blame.
     """
     broken = next((name for name, model in models.items() if not finite(model.parameters())), None)
     found = None if broken else next((place for batch in batches if (place := _first(*batch))), None)

@@ -16,7 +16,9 @@ PAIRS = "$pairs"
 
 
 def pack(state: Any) -> tuple[dict[str, Tensor], Any]:
-    """Tensors by dotted name, and the rest as JSON with references to them; a tensor that occurs twice is kept once."""
+    """Tensors by dotted name, and the rest as JSON with references to them; a tensor that occurs twice is
+    kept once.
+    """
     tensors: dict[str, Tensor] = {}
     names: dict[tuple[object, ...], str] = {}
 

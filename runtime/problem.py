@@ -28,7 +28,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units = scaled times ``scale``."""
+    """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units
+    = scaled times ``scale``.
+    """
 
     evaluate: Callable[[nn.ModuleDict], Tensor]
     scale: float = 1.0
@@ -36,7 +38,9 @@ class Term:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem that is ready to be solved. ``models`` holds every model by name, also those of formulas over multipliers."""
+    """A problem that is ready to be solved. ``models`` holds every model by name, also those of formulas over
+    multipliers.
+    """
 
     name: str
     blocks: tuple[Block, ...]
@@ -51,14 +55,15 @@ class Problem:
 class Options:
     """How a problem is run; none of it is part of the problem.
 
-    ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is automatic mixed precision of
-    the models over float32 weights. ``feasibility`` drops the objective (``--minimize none``). ``budget`` in seconds ends the run after
-    the outer iteration that exceeds it. ``stop`` is asked before every step. ``save`` is handed the solver's state at the end and after an
-    outer iteration that ends ``save_every`` seconds or more after the last time.
+    ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is
+    automatic mixed precision of the models over float32 weights. ``feasibility`` drops the objective
+    (``--minimize none``). ``budget`` in seconds ends the run after the outer iteration that exceeds it.
+    ``stop`` is asked before every step. ``save`` is handed the solver's state at the end and after an outer
+    iteration that ends ``save_every`` seconds or more after the last time.
     """
 
     seed: int = 0
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
     compile: bool = False
     feasibility: bool = False

@@ -20,9 +20,9 @@ AT_CAP = 1e-3
 class Profile:
     """The entries of n rows, [n, columns] each.
 
-    ``violation`` is [g]_+ or |h| in each part's unit, 0 where masked; ``live`` are the entries that are not masked; ``violated`` those above
-    the tolerance, judged on the scaled row (what is not a number is violated). ``at_cap`` and ``multipliers`` are None where
-    multipliers are undefined.
+    ``violation`` is [g]_+ or |h| in each part's unit, 0 where masked; ``live`` are the entries that are not
+    masked; ``violated`` those above the tolerance, judged on the scaled row (what is not a number is
+    violated). ``at_cap`` and ``multipliers`` are None where multipliers are undefined.
     """
 
     layout: Layout
@@ -77,7 +77,7 @@ class Profile:
 
 
 def unit(part: PartLayout) -> str:
-    """What the violations of a part are counted in: ``range``, or its own unit (``1`` where it has no name)."""
+    """What a part's violations are counted in: ``range``, or its own unit (``1`` where it has no name)."""
     return RANGE if part.range is not None else part.unit or "1"
 
 
@@ -86,7 +86,7 @@ def factors(layout: Layout) -> list[float]:
     found: list[float] = []
     for part in layout.parts:
         ranges = part.range if part.range is not None else (1.0,) * part.size
-        found.extend(scale / range for scale, range in zip(part.scale, ranges, strict=True))
+        found.extend(scale / width for scale, width in zip(part.scale, ranges, strict=True))
     return found
 
 

@@ -1,4 +1,6 @@
-"""The files of a run, as schemas: ``metrics.json``, ``run.json`` and the lines of ``log.jsonl``. Names are a contract."""
+"""The files of a run, as schemas: ``metrics.json``, ``run.json`` and the lines of ``log.jsonl``. Names are a
+contract.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-#: Raised whenever a name changes its meaning or goes away; additions do not raise it.
-SCHEMA = 1
 
 #: Scaled; above it an entry counts as violated.
 TOLERANCE = 1e-3
@@ -47,8 +46,8 @@ class Above(Spread):
 class ViolationMetrics(Record):
     """Violations of the entries of some parts: [g]_+, or |h| for an equality, in ``unit``.
 
-    ``mean``: mean over a row's live entries, then over rows. ``mean_above``: over entries above 1e-4 only. ``max``: a row's
-    largest. ``feasible_rows``: share of rows with no entry above the tolerance.
+    ``mean``: mean over a row's live entries, then over rows. ``mean_above``: over entries above 1e-4 only.
+    ``max``: a row's largest. ``feasible_rows``: share of rows with no entry above the tolerance.
     """
 
     unit: str
@@ -68,8 +67,9 @@ class SplitViolation(ViolationMetrics):
 class PartMetrics(Record):
     """One part or family over rows and entries.
 
-    ``violated``: share of live entries above the tolerance; ``mean_violated``: mean over those (0 if there are none). ``at_cap``: share of live
-    entries whose multiplier is at its cap, and ``multiplier``: its scaled mean; None where multipliers are undefined.
+    ``violated``: share of live entries above the tolerance; ``mean_violated``: mean over those (0 if there
+    are none). ``at_cap``: share of live entries whose multiplier is at its cap, and ``multiplier``: its
+    scaled mean; None where multipliers are undefined.
     """
 
     unit: str
@@ -88,7 +88,9 @@ class FamilyMetrics(PartMetrics):
 
 
 class SplitMetrics(Record):
-    """One split of all data sets that have it. ``objective`` is in the problem's own units, None where there is none."""
+    """One split of all data sets that have it. ``objective`` is in the problem's own units, None where there
+    is none.
+    """
 
     rows: int
     objective: float | None
@@ -111,7 +113,9 @@ class MultiplierMetrics(Record):
 
 
 class Timing(Record):
-    """Wall-clock seconds of the run and of its phases; ``rows_per_s``: rows that primal steps drew, by wall-clock second of the run."""
+    """Wall-clock seconds of the run and of its phases; ``rows_per_s``: rows that primal steps drew, by
+    wall-clock second of the run.
+    """
 
     total_s: float = 0.0
     primal_s: float = 0.0
@@ -125,9 +129,11 @@ class Timing(Record):
 
 
 class Metrics(Record):
-    """``metrics.json``."""
+    """``metrics.json``. Its version is raised when a name changes its meaning or goes away; additions do not
+    raise it.
+    """
 
-    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(default=1, alias="schema")
     problem: str
     dual: str
     status: str
@@ -138,10 +144,12 @@ class Metrics(Record):
 
 
 class LogLine(Record):
-    """One line of ``log.jsonl``: the train rows after an outer iteration's primal steps, before its dual update.
+    """One line of ``log.jsonl``: the train rows after an outer iteration's primal steps, before its dual
+    update.
 
-    ``loss`` is the mean over the iteration's steps; ``objective`` by data set, in the problem's units; ``moved`` the mean absolute change that
-    the update asks of a live multiplier, ``multiplier`` their mean absolute value, both scaled; ``fit_error`` the mean |lam_phi - t| of a fit.
+    ``loss`` is the mean over the iteration's steps; ``objective`` by data set, in the problem's units;
+    ``moved`` the mean absolute change that the update asks of a live multiplier, ``multiplier`` their mean
+    absolute value, both scaled; ``fit_error`` the mean |lam_phi - t| of a fit.
     """
 
     outer: int
@@ -164,7 +172,7 @@ class LogLine(Record):
 class RunRecord(Record):
     """``run.json``: all that is needed to make the run again."""
 
-    schema_version: Literal[1] = Field(SCHEMA, alias="schema")
+    schema_version: Literal[1] = Field(default=1, alias="schema")
     problem: str
     spec_hash: str
     status: Literal["running", "finished", "stopped", "budget", "failed"]

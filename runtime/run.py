@@ -17,7 +17,9 @@ from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, SplitMetr
 
 @dataclass(frozen=True)
 class Run:
-    """A run that ended: ``finished``, after its ``budget``, or ``stopped`` on request. Its models are in evaluation mode."""
+    """A run that ended: ``finished``, after its ``budget``, or ``stopped`` on request. Its models are in
+    evaluation mode.
+    """
 
     problem: Problem
     options: Options
@@ -47,7 +49,11 @@ class Run:
         """The numbers of a split that was measured."""
         terms = self.problem.terms
         with torch.no_grad():
-            free = sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms) if terms else None
+            free = (
+                sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms)
+                if terms
+                else None
+            )
         return split_metrics(list(measured.values()), free)
 
     def metrics(self, dual: str, splits: Mapping[str, SplitMetrics]) -> Metrics:

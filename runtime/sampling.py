@@ -18,7 +18,9 @@ def generator(seed: int, *stream: int) -> torch.Generator:
 
 
 class Stream(Protocol):
-    """An endless source of batches of row ids. ``rows_per_step`` is what a sum over a batch is divided by to estimate a mean."""
+    """An endless source of batches of row ids. ``rows_per_step`` is what a sum over a batch is divided by to
+    estimate a mean.
+    """
 
     rows_per_step: float
 
@@ -35,8 +37,9 @@ class Stream(Protocol):
 class RowStream:
     """Rows in random order, every row once an epoch, batches of one size.
 
-    Epochs follow each other without a gap: a batch that reaches the end of one goes on in the next. So every batch has
-    the same number of rows (no last small one, whose rows would weigh more), and a mean over a batch is unbiased.
+    Epochs follow each other without a gap: a batch that reaches the end of one goes on in the next. So every
+    batch has the same number of rows (no last small one, whose rows would weigh more), and a mean over a
+    batch is unbiased.
     """
 
     def __init__(self, rows: Tensor, batch: int, random: torch.Generator) -> None:
@@ -55,7 +58,9 @@ class RowStream:
             self._next = end
             return ids
         rest = self._order[self._next :]
-        self._order = self._rows[torch.randperm(len(self._rows), generator=self._random).to(self._rows.device)]
+        self._order = self._rows[
+            torch.randperm(len(self._rows), generator=self._random).to(self._rows.device)
+        ]
         self._next = self._batch - len(rest)
         return torch.cat([rest, self._order[: self._next]])
 
@@ -71,17 +76,19 @@ class RowStream:
 
 
 class GroupStream:
-    """Whole groups in random order, as many as fit in ``batch`` rows (one group at least), every group once an epoch.
+    """Whole groups in random order, as many as fit in ``batch`` rows (one group at least), every group once
+    an epoch.
 
-    ``groups`` is [rows]: the group of each of ``rows``. ``rows_per_step`` is the rows of an epoch over its batches, so that
-    sums over batches, divided by it, add up to the mean over all rows times the number of batches. Epochs differ in
-    how groups pack, so the number of batches is that of a packing in order of size, a close lower bound.
+    ``groups`` is [rows]: the group of each of ``rows``. ``rows_per_step`` is the rows of an epoch over its
+    batches, so that sums over batches, divided by it, add up to the mean over all rows times the number of
+    batches. Epochs differ in how groups pack, so the number of batches is that of a packing in order of size,
+    a close lower bound.
     """
 
     def __init__(self, rows: Tensor, groups: Tensor, batch: int, random: torch.Generator) -> None:
         order = torch.argsort(groups, stable=True)
         sizes = torch.unique_consecutive(groups[order], return_counts=True)[1]
-        self._members = list(rows[order].split(sizes.tolist()))
+        self._members = list(torch.split(rows[order], sizes.tolist()))
         self._sizes = sizes.tolist()
         self._batch = batch
         self._random = random

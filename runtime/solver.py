@@ -17,7 +17,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.runtime.clock import Clock
 from pdual.runtime.evaluation import Pass
 from pdual.runtime.history import log_line
-from pdual.runtime.lanes import Lane, build_lanes
+from pdual.runtime.lanes import build_lanes
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import diverged
 from pdual.runtime.optimisers import Driver, steps_of, trainable
@@ -26,7 +26,7 @@ from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
 from pdual.runtime.run import Run
 
-#: On an accelerator a look at the loss waits for the device, so it is taken once in so many steps; on a CPU, before each.
+#: Steps between two looks at the loss on an accelerator, where each waits for the device; a CPU looks every step.
 LOOK_EVERY = 50
 
 #: Steps between two reports of progress.
@@ -41,9 +41,10 @@ def solve(
 ) -> Run:
     """Solve a problem; its models are trained in place and moved to the device.
 
-    ``resume`` is a saved state to go on from, bit for bit as if the run had not been interrupted; ``initial`` a saved state of any
-    run to take weights, and multipliers of the same shape, from. Raises a Refusal with PD601 when the loss stops being finite,
-    PD602 or PD603 when there is nothing to train or to minimise, PD604 or PD605 when a state belongs to another problem.
+    ``resume`` is a saved state to go on from, bit for bit as if the run had not been interrupted; ``initial``
+    a saved state of any run to take weights, and multipliers of the same shape, from. Raises a Refusal with
+    PD601 when the loss stops being finite, PD602 or PD603 when there is nothing to train or to minimise,
+    PD604 or PD605 when a state belongs to another problem.
     """
     torch.set_flush_denormal(True)
     torch.manual_seed(options.seed)
@@ -58,8 +59,8 @@ def solve(
 class Solver:
     """The state of Algorithm 1 between two steps.
 
-    Iteration 0 is the warm-up, with multipliers 0 and without an update; iterations 1 to ``outer`` follow. ``state`` may be taken
-    between any two steps.
+    Iteration 0 is the warm-up, with multipliers 0 and without an update; iterations 1 to ``outer`` follow.
+    ``state`` may be taken between any two steps.
     """
 
     def __init__(self, problem: Problem, options: Options) -> None:
@@ -77,8 +78,12 @@ class Solver:
         self._refuse_nothing()
         longest = max(len(lane.train_ids) for lane in (self._constrained or self._lanes))
         self._steps = steps_of(descent, longest)
-        self._warmup = self._settings.warmup * steps_of(descent.model_copy(update={"steps": None, "epochs": 1.0}), longest)
-        self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
+        self._warmup = self._settings.warmup * steps_of(
+            descent.model_copy(update={"steps": None, "epochs": 1.0}), longest
+        )
+        self._driver = Driver(
+            self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps
+        )
         self._clock = Clock(options.device)
         self._history: list[LogLine] = []
         self._iteration = 0
@@ -105,7 +110,11 @@ class Solver:
             self._iteration += 1
             self._step = 0
             self._losses.zero_()
-            if self._options.budget is not None and self._clock.total > self._options.budget and self._iteration <= outer:
+            if (
+                self._options.budget is not None
+                and self._clock.total > self._options.budget
+                and self._iteration <= outer
+            ):
                 status = "budget"
                 break
             self._save(due=time.perf_counter() - self._saved_at >= self._options.save_every)
@@ -116,7 +125,9 @@ class Solver:
         return Run(self._problem, self._options, tuple(self._lanes), status, tuple(self._history), timing)
 
     def state(self) -> dict[str, Any]:
-        """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
+        """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not
+        copies.
+        """
         random = {"cpu": torch.get_rng_state()}
         if self._options.device.type == "cuda":
             random["cuda"] = torch.cuda.get_rng_state(self._options.device)
@@ -159,7 +170,8 @@ class Solver:
     def adopt(self, state: Mapping[str, Any]) -> None:
         """Start from the weights of another run; multipliers come along where they have the same shape.
 
-        A model that the other run does not have keeps its start; PD605 when one has another shape, or when none is in both.
+        A model that the other run does not have keeps its start; PD605 when one has another shape, or when
+        none is in both.
         """
         own = self._models.state_dict()
         common = {name: tensor for name, tensor in state["models"].items() if name in own}
@@ -195,7 +207,9 @@ class Solver:
         return True
 
     def _loss(self) -> tuple[Tensor, list[Tensor]]:
-        """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms without data."""
+        """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms
+        without data.
+        """
         total: Any = 0.0
         batches = []
         for lane in self._lanes:
@@ -221,7 +235,9 @@ class Solver:
         return total, batches
 
     def _ascend(self) -> None:
-        """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in the log."""
+        """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in
+        the log.
+        """
         self._models.eval()
         with self._clock.phase("evaluation"):
             passes = [lane.evaluate("train", keep=lane.multipliers.reads) for lane in self._constrained]
@@ -230,7 +246,9 @@ class Solver:
                 for lane, found in zip(self._constrained, passes, strict=True)
             ]
         with self._clock.phase("dual"):
-            updates = [lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)]
+            updates = [
+                lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)
+            ]
         measured = [
             Measured(lane.program, found, profile)
             for lane, found, profile in zip(self._constrained, passes, profiles, strict=True)
@@ -250,7 +268,9 @@ class Solver:
         self._options.log(line)
 
     def _schedule_rho(self, passes: list[Pass]) -> None:
-        """Raise rho when the worst scaled violation is above the tolerance and did not fall enough since the last iteration."""
+        """Raise rho when the worst scaled violation is above the tolerance and did not fall enough since the
+        last iteration.
+        """
         schedule = self._settings.rho_schedule
         if schedule is None:
             return
@@ -287,7 +307,9 @@ class Solver:
     def _refuse_nothing(self) -> None:
         if not self._weights:
             raise refuse("PD602", problem=self._problem.name)
-        objective = not self._options.feasibility and (self._problem.terms or any(lane.has_objective for lane in self._lanes))
+        objective = not self._options.feasibility and (
+            self._problem.terms or any(lane.has_objective for lane in self._lanes)
+        )
         if not self._constrained and not objective:
             raise refuse("PD603", problem=self._problem.name)
 
@@ -299,6 +321,9 @@ class Solver:
             "seed": self._options.seed,
             "rows": {lane.name: len(lane.train_ids) for lane in self._lanes},
             "data": {lane.name: lane.table.fingerprint for lane in self._lanes},
-            "duals": {lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes},
+            "duals": {
+                lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans]
+                for lane in self._lanes
+            },
             "feasibility": self._options.feasibility,
         }

@@ -60,8 +60,8 @@ class CapVerdict:
 class Verdict:
     """``feasible``: every train row meets every constraint within ``tolerance`` (scaled).
 
-    ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after split, the most often violated first;
-    ``at_cap`` are train rows whose constraint is being bought off.
+    ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after
+    split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off.
     """
 
     feasible: bool
@@ -74,9 +74,13 @@ class Verdict:
 
 def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
     """The verdict of a run from what was measured, by split and data set."""
-    shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
+    shares = {
+        split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None
+    }
     feasible = shares.get("train", 1.0) == 1.0
-    at_cap = tuple(found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item)))
+    at_cap = tuple(
+        found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item))
+    )
     return Verdict(
         feasible=feasible,
         tolerance=TOLERANCE,
@@ -88,7 +92,9 @@ def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict
 
 
 def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap: bool) -> tuple[Advice, ...]:
-    """What would help, given whether train rows and all rows are met and whether violated entries are at their cap."""
+    """What would help, given whether train rows and all rows are met and whether violated entries are at
+    their cap.
+    """
     if everywhere or (not feasible and not history):
         return ()
     if feasible:
@@ -105,29 +111,38 @@ def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap:
 
 def lines(found: Verdict) -> list[str]:
     """The verdict in words, one sentence a line."""
-    words = ["feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"]
+    words = [
+        "feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"
+    ]
     words[0] += f" (tolerance {found.tolerance:g}, scaled)"
     words += [f"{split}: {share:.2%} of the rows are met" for split, share in found.feasible_rows.items()]
     for item in found.families:
         amount = _amount(item.worst, item.unit)
-        words.append(f"{item.split}: {item.family} violated in {item.violated:.3%} of its entries, worst {item.address} by {amount}")
+        words.append(
+            f"{item.split}: {item.family} violated in {item.violated:.3%} of its entries, "
+            f"worst {item.address} by {amount}"
+        )
     for cap in found.at_cap:
         amount = _amount(cap.worst, cap.unit)
         rows = "1 train row has a multiplier" if cap.rows == 1 else f"{cap.rows} train rows have multipliers"
-        words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
+        words.append(
+            f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}"
+        )
     return words + [_ADVICE[item] for item in found.advice]
 
 
 _ADVICE = {
     Advice.MORE_ITERATIONS: "violations still fall: more outer iterations would help",
     Advice.LARGER_RHO: "violations stand still and no multiplier is at its cap: a larger rho would help",
-    Advice.RAISE_CAP: "raise the cap; constraints that stay at a cap ten times as large cannot be met by this predictor",
-    Advice.OTHER_SPLITS: "rows that were not trained on are not all met: more data or a smaller predictor would help",
+    Advice.RAISE_CAP: "raise the cap; what is still at ten times the cap cannot be met by this predictor",
+    Advice.OTHER_SPLITS: "not all unseen rows are met: more data or a smaller predictor would help",
 }
 
 
 def _amount(worst: float, unit: str) -> str:
-    return f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
+    return (
+        f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
+    )
 
 
 def _feasible_rows(found: Mapping[str, Measured]) -> float | None:
@@ -172,5 +187,9 @@ def _worst(profile: Profile, among: Tensor, columns: Tensor) -> tuple[float, int
 def _place(item: Measured, table: Table, row: int, column: int) -> tuple[str, str]:
     """The address of an entry and the unit of its violation."""
     layout = item.profile.layout
-    part = next(part for part, start in zip(layout.parts, layout.starts, strict=True) if start <= column < start + part.size)
+    part = next(
+        part
+        for part, start in zip(layout.parts, layout.starts, strict=True)
+        if start <= column < start + part.size
+    )
     return address(layout, column, table.address(int(item.found.ids[row]))), unit(part)

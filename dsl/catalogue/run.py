@@ -23,7 +23,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD603",
         "problem `{problem}` has nothing to minimise",
-        notes=("without an objective and without constraints that are imposed, every predictor is as good as another",),
+        notes=("there is no objective, and no constraint is imposed",),
     ),
     Entry(
         "PD604",
@@ -53,14 +53,21 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD624", "`{path}` cannot be written: {reason}"),
     Entry(
+        "PD610",
+        "model `{model}` has no architecture, and none was given from Python",
+        label="declared without an architecture",
+        help=("write `= mlp(...)`, or load the spec from Python with `models={{'{model}': module}}`",),
+    ),
+    Entry("PD630", "there is no device `{device}` on this machine", help=("use `--device cpu`",)),
+    Entry(
         "PD640",
         "architecture `{architecture}` cannot be trained yet by this version",
         notes=("its declaration is checked and explained; only the network itself is not built",),
     ),
     Entry(
         "PD641",
-        "`power.completed` needs finite limits of power and voltage, units {units} of `{given}` have infinite ones",
-        notes=("a set point is proposed within its limits",),
+        "`power.completed` needs finite limits, found infinite ones for units {units} of `{given}`",
+        notes=("set points of power and voltage are proposed within their limits",),
     ),
     Entry(
         "PD642",
@@ -72,5 +79,53 @@ ENTRIES: tuple[Entry, ...] = (
         "PD643",
         "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
         notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
+    ),
+    Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
+    Entry(
+        "PD701",
+        "there is no spec `{file}`",
+        notes=("the shipped specs are {shipped}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry("PD702", "`{folder}` is a folder, not a spec", help=("did you mean `{near}`?", "name a file in it")),
+    Entry("PD703", "`{file}` cannot be read: {reason}"),
+    Entry("PD704", "`{option}` takes {expected}, found `{found}`"),
+    Entry(
+        "PD705",
+        "multipliers cannot be held as `{kind}`",
+        notes=("`--dual` takes {kinds}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD706",
+        "`--dual` names `{family}`, which is no constraint of the spec",
+        notes=("the constraints are {families}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD707",
+        "`--data` names `{name}`, which is no data set of the spec",
+        notes=("the data sets are {names}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry("PD708", "there is no file `{file}` for the data set `{name}`", help=("did you mean `{near}`?",)),
+    Entry(
+        "PD709",
+        "nothing in the spec is called `{name}`",
+        notes=("`--uses` takes a parameter, set, given, data set, field, model, value, constraint or metric",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD710",
+        "`{folder}` holds a run already",
+        help=("go on with it by `--resume`, or name another folder with `--out`",),
+    ),
+    Entry("PD711", "`{folder}` holds no run that can be resumed", help=("name the folder of a run with `--out`",)),
+    Entry("PD712", "`{folder}` holds no run to start from"),
+    Entry(
+        "PD713",
+        "`{name}` is given from Python, and is no model of the spec",
+        notes=("the models are {names}",),
+        help=("did you mean `{near}`?",),
     ),
 )

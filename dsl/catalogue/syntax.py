@@ -96,9 +96,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD023",
         "only a name can be called",
         label="this is no name",
-        notes=(
-            "`f(x)` calls a function, `sum[i in SET](x[i])` reduces; `f(x)[i]` takes one entry of a result",
-        ),
+        notes=("`f(x)` calls a function, `sum[i in SET](x[i])` reduces; `f(x)[i]` takes one entry of a result",),
     ),
     Entry(
         "PD024",

@@ -13,7 +13,7 @@ from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 
 
 class PowerCaseSettings(Settings):
-    """``power.case("pglib_opf_case30_ieee")``: a shipped case, a ``.m`` file, or one in ``$PDUAL_DATA/power``."""
+    """``power.case("case.m")``: a shipped case, a ``.m`` file, or one in ``$PDUAL_DATA/power``."""
 
     name: str = Field(min_length=1)
 

@@ -1,4 +1,4 @@
-"""``power.completed``: generator set points from a network, completed to voltages and powers by chord-Newton steps."""
+"""``power.completed``: set points of generators from a network, completed by chord-Newton steps."""
 
 from __future__ import annotations
 
@@ -26,46 +26,18 @@ from pdual.runtime.sources.power_tables import enumerated
 
 
 class PowerCompleted(nn.Module):
-    """Demand [batch, bus] to voltage [batch, bus] and power [batch, gen], per unit; features are the proposer's.
+    """Demand [batch, bus] to voltage [batch, bus] and power [batch, gen], per unit; the proposer's features.
 
-    1. The proposer gives a raw number for P and |V| of every unit; the soft box turns it into a set point
-    ``mid + amplitude tanh(raw / reach)`` with ``amplitude = half width * reach``, ``reach = 1 + overshoot``.
-    2. ``steps`` chord-Newton steps ``z <- z - J0^-1 (injections(z) - target)`` from the nominal optimum with
-    its constant Jacobian; the first one is linear in the set points and demands, so it is a single affine
-    map. 3. P of the unit at the reference bus and Q of every unit close the balance at their bus.
+    1. The proposer gives a raw number for P and |V| of every unit; the soft box makes it a set point
+       ``middle + amplitude tanh(raw / reach)``, with ``reach = 1 + overshoot`` and
+       ``amplitude = reach * half width``.
+    2. ``steps`` chord-Newton steps ``z <- z + J0^-1 (target - injections(z))`` from the nominal optimum, with
+       its constant Jacobian. The first one is linear in set points and demand: a single affine map.
+    3. P of the unit at the reference bus and Q of every unit close the balance at their bus.
 
-    Set points hold exactly: P of the other units, |V| at their buses, angle 0 at the reference bus. What
-    remains of the balance elsewhere is the Newton residual. All of it is real arithmetic on matrices,
-    differentiable.
+    Set points hold exactly: P of the other units, |V| at their buses, angle 0 at the reference bus. What is
+    left of the balance elsewhere is the Newton residual. All of it is differentiable arithmetic on reals.
     """
-
-    def __init__(
-        self,
-        proposer: nn.Module,
-        names: PowerNames,
-        plan: Completion,
-        box: tuple[Reals, Reals],
-        steps: int,
-        reach: float,
-    ) -> None:
-        super().__init__()
-        self.proposer = proposer
-        self.names = names
-        self.steps, self.reach = steps, reach
-        self.units = len(box[0]) // 2
-        self.buses = len(plan.correct) // 2
-        middle, half = box
-        self._exact: dict[str, Reals] = {
-            "middle": middle,
-            "amplitude": half * reach,
-            "prepare": plan.prepare,
-            "constant": plan.constant,
-            "network": plan.network,
-            "correct": plan.correct,
-            "supply": plan.supply,
-        }
-        for name, value in self._exact.items():
-            self.register_buffer(name, torch.tensor(value, dtype=torch.get_default_dtype()), persistent=False)
 
     middle: Tensor
     amplitude: Tensor
@@ -75,22 +47,40 @@ class PowerCompleted(nn.Module):
     correct: Tensor
     supply: Tensor
 
+    def __init__(
+        self,
+        proposer: nn.Module,
+        names: PowerNames,
+        plan: Completion,
+        box: tuple[Reals, Reals],
+        settings: PowerCompletedSettings,
+    ) -> None:
+        super().__init__()
+        self.proposer = proposer
+        self.names = names
+        self.steps, self.reach = settings.steps, 1 + settings.overshoot
+        self.units, self.buses = len(box[0]) // 2, len(plan.correct) // 2
+        self._exact: dict[str, Reals] = {"middle": box[0], "amplitude": box[1], **vars(plan)}
+        for name, value in self._exact.items():
+            self.register_buffer(name, torch.tensor(value, dtype=torch.get_default_dtype()), persistent=False)
+
     def _apply(self, fn: Any, recurse: bool = True) -> PowerCompleted:
-        """Move or convert; the grid's constants are taken from their double-precision values each time."""
-        super()._apply(fn, recurse)
+        """Move or convert; constants are taken from their double-precision values each time."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, value in self._exact.items():
             buffer: Tensor = getattr(self, name)
             setattr(self, name, torch.tensor(value, dtype=buffer.dtype, device=buffer.device))
         return self
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
-        """``load.re``, ``load.im`` [batch, bus] to ``v.re``, ``v.im`` [batch, bus] and ``s.re``, ``s.im`` [batch, gen]."""
+        """The parts of the demand [batch, bus] to those of v [batch, bus] and s [batch, gen]."""
         proposal: ModelOutput = self.proposer(inputs)
-        controls = torch.cat((self.set_points(proposal.outputs), *self._load(inputs)), dim=-1)
-        voltage, power = self.complete(controls)
         names = self.names
-        outputs = dict(zip((f"{names.voltage}.re", f"{names.voltage}.im"), voltage.chunk(2, -1), strict=True))
-        outputs |= dict(zip((f"{names.power}.re", f"{names.power}.im"), power.chunk(2, -1), strict=True))
+        load = inputs[f"{names.load}.re"], inputs[f"{names.load}.im"]
+        voltage, power = self.complete(torch.cat((self.set_points(proposal.outputs), *load), dim=-1))
+        outputs: dict[str, Tensor] = {}
+        for name, value in ((names.voltage, voltage), (names.power, power)):
+            outputs[f"{name}.re"], outputs[f"{name}.im"] = value.chunk(2, dim=-1)
         return ModelOutput(outputs, proposal.features)
 
     def set_points(self, raw: Mapping[str, Tensor]) -> Tensor:
@@ -99,47 +89,48 @@ class PowerCompleted(nn.Module):
         return torch.addcmul(self.middle, self.amplitude, bent)
 
     def complete(self, controls: Tensor) -> tuple[Tensor, Tensor]:
-        """Set points and demand [batch, 2 gen + 2 bus] to the parts of v [batch, 2 bus] and of s [batch, 2 gen]."""
-        sizes = (2 * self.buses, 2 * self.buses, 2 * self.units)
-        state, target, given = torch.split(torch.addmm(self.constant, controls, self.prepare), sizes, dim=-1)
+        """Set points and demand [batch, 2 gen + 2 bus] to parts of v [batch, 2 bus], s [batch, 2 gen]."""
+        prepared = torch.addmm(self.constant, controls, self.prepare)
+        sizes = [2 * self.buses, 2 * self.buses, 2 * self.units]
+        state, target, given = torch.split(prepared, sizes, dim=-1)
         for _ in range(self.steps - 1):
             state = torch.addmm(state, target - self.flow(state)[1], self.correct)
         voltage, injected = self.flow(state)
         return voltage, torch.addmm(given, injected, self.supply)
 
     def flow(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """From a state the parts of v, and P then Q that each bus feeds into the network: [batch, 2 bus] each.
+        """From a state the parts of v, and P then Q that each bus feeds in: [batch, 2 bus] each.
 
         ``P + jQ = v conj(Y v)``: P = v_re i_re + v_im i_im, Q = v_im i_re - v_re i_im.
         """
-        angle, size = state.chunk(2, -1)
+        angle, size = state.chunk(2, dim=-1)
         voltage = torch.cat((size * torch.cos(angle), size * torch.sin(angle)), dim=-1)
         current = (voltage @ self.network).view(-1, 2, 2, self.buses)
         power = (voltage.view(-1, 1, 2, self.buses) * current).sum(2)
         return voltage, power.view(-1, 2 * self.buses)
 
-    def _load(self, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        return inputs[f"{self.names.load}.re"], inputs[f"{self.names.load}.im"]
 
-
-def box_of(grid: Grid, play: float, given: str) -> tuple[Reals, Reals]:
-    """Middle and half width of the box of P, then of |V|, of every unit: [2 gen] each; P has at least ``play`` either way.
+def soft_box(grid: Grid, settings: PowerCompletedSettings) -> tuple[Reals, Reals]:
+    """Middle and amplitude of the set points of P, then of |V|, of every unit: [2 gen] each.
 
     Raises a Refusal with PD641 where a limit is infinite.
     """
     low = np.concatenate((grid.s_min.real, grid.v_min[grid.at]))
     high = np.concatenate((grid.s_max.real, grid.v_max[grid.at]))
-    infinite = np.flatnonzero(~np.isfinite(high - low)) % grid.units
+    infinite = np.unique(np.flatnonzero(~np.isfinite(high - low)) % grid.units)
     if len(infinite):
-        units = enumerated([str(unit + 1) for unit in np.unique(infinite)])
-        raise refuse("PD641", given=given, units=units)
-    half = (high - low) / 2
-    half[: grid.units] = np.where(half[: grid.units] > 0, half[: grid.units], play)
-    return (low + high) / 2, half
+        units = enumerated([str(unit + 1) for unit in infinite])
+        raise refuse("PD641", given=settings.grid.given, units=units)
+    amplitude = (high - low) / 2 * (1 + settings.overshoot)
+    amplitude[: grid.units][grid.s_min.real == grid.s_max.real] = settings.play
+    return (low + high) / 2, amplitude
 
 
 def nominal_voltages(grid: Grid, given: str) -> Complexes:
-    """Voltages [bus] of the optimal power flow of the grid's own demand. Raises a Refusal with PD643 where there is none."""
+    """Voltages [bus] of the optimal power flow of the grid's own demand.
+
+    Raises a Refusal with PD643 where there is none.
+    """
     # casadi is slow to import and only needed here
     from pdual.runtime.sources.power_optimum import PowerSolver
 
@@ -164,11 +155,9 @@ def build(signature: Signature, settings: Settings, context: ArchitectureContext
     grid = grid_of(known)
     if not grid.slack[grid.at].any():
         raise refuse("PD642", given=given)
+    box = soft_box(grid, settings)
     names = power_names(signature)
     assert names is not None
-    reach = 1 + settings.overshoot
-    half_play = settings.play / reach
-    box = box_of(grid, half_play, given)
     plan = completion(grid, nominal_voltages(grid, given))
     proposer = context.build(settings.proposer, proposal_signature(signature))
-    return PowerCompleted(proposer, names, plan, box, settings.steps, reach)
+    return PowerCompleted(proposer, names, plan, box, settings)

@@ -1,4 +1,4 @@
-"""What completes set points of generators to a power flow, as constant matrices around one operating point. No torch.
+"""What completes set points of generators to a power flow, as constant matrices. No torch.
 
 A state is the angle of every bus, then the magnitude of every voltage: [2 bus]. Controls are the active power
 of every unit, the voltage set point of every unit, and P and Q of every demand: [2 gen + 2 bus]. Injections
@@ -18,7 +18,7 @@ from pdual.runtime.sources.power_grid import Complexes, Grid, Integers, Reals
 
 @dataclass(frozen=True)
 class Completion:
-    """The constants of ``z <- z + M (target - injections(z))`` and of the balance that gives every unit's power.
+    """The constants of ``z <- z + M (target - injections(z))`` and of the balance that gives units' power.
 
     Matrices multiply rows from the right. ``network`` [2 bus, 4 bus] gives from the parts of v the numbers
     (i_re, i_im, -i_im, i_re) of ``i = Y v``. ``correct`` [2 bus, 2 bus] is M: the inverse Jacobian on what is
@@ -45,7 +45,7 @@ def completion(grid: Grid, v: Complexes) -> Completion:
     inverse = np.zeros((2 * buses, 2 * buses))
     inverse[np.ix_(free, free)] = np.linalg.inv(slope[np.ix_(free, free)])
 
-    # z = z0 + d + M (asked c - injections(z0) - J d), where d = set c - kept moves the magnitudes that units hold.
+    # z = z0 + d + M (asked c - injections(z0) - J d): d = set_points c - kept moves what units hold.
     asked, set_points = _asked(grid, at_slack), _set_points(grid.at, buses)
     state = state_of(v)
     kept = np.where(np.concatenate((np.zeros(buses, bool), held)), state, 0.0)

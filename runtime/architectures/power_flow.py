@@ -30,7 +30,7 @@ def injections(matrix: NDArray[np.complex128], v: Complexes) -> Reals:
 
 
 def jacobian(matrix: NDArray[np.complex128], v: Complexes) -> Reals:
-    """Derivative of the injections (P then Q) by the angles, then by the magnitudes of ``v``: [2 bus, 2 bus]."""
+    """Derivative of P, then Q, by the angles, then the magnitudes of ``v``: [2 bus, 2 bus]."""
     direction = v / np.abs(v)
     current = matrix @ v
     by_angle = 1j * v[:, None] * np.conj(np.diag(current) - matrix * v)

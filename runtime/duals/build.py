@@ -20,6 +20,7 @@ from pdual.runtime.duals.learned import LearnedStore
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
 from pdual.runtime.duals.pointwise import PointwiseStore
+from pdual.runtime.duals.regression import Fitting
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.features import Features
@@ -33,8 +34,8 @@ def build_multipliers(
 ) -> Multipliers:
     """The multipliers of one data set, all at 0.
 
-    ``block.table`` and the features of any batch (``features``: only their shapes count) are on ``device``. The rows that
-    networks are fitted on are the share ``fit`` of the train rows, drawn from ``seed``.
+    ``block.table`` and the features of any batch (``features``: only their shapes count) are on ``device``.
+    The rows that networks are fitted on are the share ``fit`` of the train rows, drawn from ``seed``.
     """
     settings, layout = problem.settings, block.program.layout
     plans = [plan for plan in block.program.duals if plan.kind != "none" and plan.columns]
@@ -66,7 +67,9 @@ class _Builder:
 
     def store(self, plan: DualPlan, layout: Layout, place: int) -> DualStore:
         senses = [part.sense for part in layout.parts for _ in range(part.size)]
-        equal = torch.tensor([senses[column] is Sense.EQUAL for column in plan.columns], device=self._fit.device)
+        equal = torch.tensor(
+            [senses[column] is Sense.EQUAL for column in plan.columns], device=self._fit.device
+        )
         bounds = Bounds.of(equal, plan.cap, self._dtype)
         match plan.kind:
             case "pointwise":
@@ -98,21 +101,21 @@ class _Builder:
                 flat = {key: prod(self._shape(key)) for key in keys}
                 network = FlatNetwork(flat, len(plan.columns), plan.architecture, self._build)
         network.to(device=self._fit.device, dtype=self._dtype)
-        return LearnedStore(network, keys, bounds, *self._regression(place))
+        return LearnedStore(network, keys, bounds, self._fitting(place))
 
     def _formula(self, plan: DualPlan, bounds: Bounds, place: int) -> FormulaStore:
         assert plan.formula is not None
         reads = tuple(dict.fromkeys(plan.features))
-        return FormulaStore(plan.formula, self._table, reads, bounds, *self._regression(place))
+        return FormulaStore(plan.formula, self._table, reads, bounds, self._fitting(place))
 
-    def _regression(self, place: int) -> tuple[object, ...]:
+    def _fitting(self, place: int) -> Fitting:
         settings = self._problem.settings
         random = generator(self._seed, 4, place)
-        return settings.ascent, settings.smoothing, self._fit, settings.outer, random
+        return Fitting(settings.ascent, settings.smoothing, self._fit, settings.outer, random)
 
     def _shape(self, key: str) -> tuple[int, ...]:
         value = self._features[key]
-        assert isinstance(value, Tensor), f"{key} is ragged: the checker lets a network read only features of one shape"
+        assert isinstance(value, Tensor), f"{key} is ragged, which the checker refuses"
         return tuple(value.shape[1:])
 
     def _build(self, use: ArchitectureUse, signature: Signature) -> nn.Module:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor, nn
 
-from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.data import Table
-from pdual.runtime.duals.regression import RegressionStore
+from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds
 from pdual.runtime.features import Features
 
 
 class FormulaStore(RegressionStore):
-    """lam_phi(z) as the spec writes it; phi are the weights of the models it names. ``recenter`` has nothing to move here.
+    """lam_phi(z) as the spec writes it; phi are the weights of the models it names. ``recenter`` has nothing
+    to move here.
 
-    ``formula`` is called as ``formula(values, ids, features)`` and gives [batch, c]. The fields of a batch are read again
-    from the table; no model of the primal runs.
+    ``formula`` is called as ``formula(values, ids, features)`` and gives [batch, c]. The fields of a batch
+    are read again from the table; no model of the primal runs.
     """
 
     def __init__(
@@ -27,13 +26,9 @@ class FormulaStore(RegressionStore):
         table: Table,
         reads: tuple[str, ...],
         bounds: Bounds,
-        ascent: OptimiserUse,
-        smoothing: float,
-        fit: Tensor,
-        iterations: int,
-        random: torch.Generator,
+        fitting: Fitting,
     ) -> None:
-        super().__init__(formula, bounds, ascent, smoothing, fit, iterations, random)
+        super().__init__(formula, bounds, fitting)
         self.reads = reads
         self._formula = formula
         self._table = table

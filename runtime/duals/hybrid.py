@@ -15,9 +15,11 @@ from pdual.runtime.features import Features
 
 
 class HybridStore(DualStore):
-    """lam_n = a + b_n; a as in ``shared``; then b_n <- clip(b_n + rho r_n, -a, G - a), or [-G - a, G - a] for an equality.
+    """lam_n = a + b_n; a as in ``shared``; then b_n <- clip(b_n + rho r_n, -a, G - a), or [-G - a, G - a] for
+    an equality.
 
-    A row that was not trained on has no deviation: its multiplier would be a, which no one fitted, so it counts as undefined.
+    A row that was not trained on has no deviation: its multiplier would be a, which no one fitted, so it
+    counts as undefined.
     """
 
     generalises = False
@@ -32,11 +34,15 @@ class HybridStore(DualStore):
         return self._level + self._deviation.read(ids)
 
     def update(self, reading: Reading) -> None:
-        """One step of the level, then of the deviations of the rows that were read, which keeps their sum within the bounds."""
+        """One step of the level, then of the deviations of the rows that were read, which keeps their sum
+        within the bounds.
+        """
         level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
         moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed)
         self._level = level
-        self._deviation.write(reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level))
+        self._deviation.write(
+            reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level)
+        )
 
     def state(self) -> dict[str, object]:
         """Level and deviations."""

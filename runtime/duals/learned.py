@@ -1,4 +1,6 @@
-"""``learned(ARCHITECTURE, on = features(...), cap = G)``: a network on the features of the primal's own model."""
+"""``learned(ARCHITECTURE, on = features(...), cap = G)``: a network on the features of the primal's own
+model.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
-from pdual.runtime.duals.regression import RegressionStore
+from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds, Reading
 from pdual.runtime.features import Features
 
@@ -18,8 +19,8 @@ from pdual.runtime.features import Features
 class LearnedStore(RegressionStore):
     """lam_phi(z) = clip(network(features of z)) into [0, G], or [-G, G] for an equality.
 
-    Before the first fit the inputs of the network are centred and divided by their common scale, once and for all:
-    until then lam_phi is 0 whatever they are, and the features have left their random start.
+    Before the first fit the inputs of the network are centred and divided by their common scale, once and for
+    all: until then lam_phi is 0 whatever they are, and the features have left their random start.
     """
 
     def __init__(
@@ -27,13 +28,9 @@ class LearnedStore(RegressionStore):
         phi: FlatNetwork | MemberNetwork,
         reads: tuple[str, ...],
         bounds: Bounds,
-        ascent: OptimiserUse,
-        smoothing: float,
-        fit: Tensor,
-        iterations: int,
-        random: torch.Generator,
+        fitting: Fitting,
     ) -> None:
-        super().__init__(phi, bounds, ascent, smoothing, fit, iterations, random)
+        super().__init__(phi, bounds, fitting)
         self.reads = reads
         self._network = phi
         self._standardised = False
@@ -54,7 +51,7 @@ class LearnedStore(RegressionStore):
     def recentre(self, shift: Tensor) -> None:
         """Move the bias of every column."""
         with torch.no_grad():
-            self._network.bias += shift
+            self._network.bias.add_(shift)
 
     def update(self, reading: Reading) -> float:
         """Fit the network."""

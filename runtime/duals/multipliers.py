@@ -19,7 +19,9 @@ from pdual.runtime.lagrangian import Lagrangian
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What an update did: live entries, their mean |lam| before it, the mean change it asked for, the mean error of each fit."""
+    """What an update did: live entries, their mean |lam| before it, the mean change it asked for, the mean
+    error of each fit.
+    """
 
     entries: int
     level: float
@@ -30,8 +32,8 @@ class Update:
 class Multipliers:
     """The multipliers of a residual matrix [batch, columns] and the Lagrangian they enter.
 
-    Columns that no plan holds, or whose plan is ``none``, are dropped from the Lagrangian; they are still measured.
-    ``active`` lists the others, ascending; matrices below are [batch, active] unless said.
+    Columns that no plan holds, or whose plan is ``none``, are dropped from the Lagrangian; they are still
+    measured. ``active`` lists the others, ascending; matrices below are [batch, active] unless said.
     """
 
     def __init__(
@@ -47,7 +49,8 @@ class Multipliers:
         place = {column: position for position, column in enumerate(self.active)}
         self._columns = torch.tensor(self.active, dtype=torch.long, device=device)
         self._places = [
-            torch.tensor([place[column] for column in plan.columns], dtype=torch.long, device=device) for plan in plans
+            torch.tensor([place[column] for column in plan.columns], dtype=torch.long, device=device)
+            for plan in plans
         ]
         self._order = None if list(self.active) == held else torch.tensor(_inverse(held), device=device)
         self._whole = len(self.active) == layout.columns
@@ -85,8 +88,12 @@ class Multipliers:
         """The largest rho of an equality; 0 where there is none."""
         return _largest(self.lagrangian.rho[self.lagrangian.equal])
 
-    def read(self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True) -> Tensor:
-        """The multipliers of some rows, without a gradient; not a number where they are undefined on rows that were not ``seen``."""
+    def read(
+        self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True
+    ) -> Tensor:
+        """The multipliers of some rows, without a gradient; not a number where they are undefined on rows
+        that were not ``seen``.
+        """
         found = [
             store.value(ids, features, values)
             if seen or store.generalises
@@ -101,8 +108,12 @@ class Multipliers:
         return self.lagrangian.rho.new_zeros(()).expand(rows, len(self.active))
 
     def psi(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> Tensor:
-        """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals and mask."""
-        return self.lagrangian.psi(self.select(residuals), multipliers, None if mask is None else self.select(mask))
+        """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals
+        and mask.
+        """
+        return self.lagrangian.psi(
+            self.select(residuals), multipliers, None if mask is None else self.select(mask)
+        )
 
     def select(self, matrix: Tensor) -> Tensor:
         """[batch, active] from [batch, columns]."""
@@ -162,14 +173,20 @@ class Multipliers:
         for store, saved in zip(self.stores, state["stores"], strict=False):
             store.adopt(saved)
 
-    def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
+    def _change(
+        self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor
+    ) -> tuple[int, float, float]:
         caps = self.caps[self._columns]
         asked = torch.addcmul(multipliers, self.lagrangian.rho, residuals)
         asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)
         live = multipliers.numel() if mask is None else int(mask.sum())
         level = multipliers.abs() if mask is None else multipliers.abs() * mask
         # A masked entry has residual 0, so it asks for no change.
-        return live, float(level.sum()) / max(1, live), float((asked - multipliers).abs().sum()) / max(1, live)
+        return (
+            live,
+            float(level.sum()) / max(1, live),
+            float((asked - multipliers).abs().sum()) / max(1, live),
+        )
 
 
 def _largest(rho: Tensor) -> float:

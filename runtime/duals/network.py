@@ -17,9 +17,11 @@ Build = Callable[[ArchitectureUse, Signature], nn.Module]
 
 
 class Centred(nn.Module):
-    """(x - mean) / scale with one mean a component and one scale for all of them; the identity until it is set.
+    """(x - mean) / scale with one mean a component and one scale for all of them; the identity until it is
+    set.
 
-    One common scale, so that a component that hardly varied when it was set is not blown up when it does later on.
+    One common scale, so that a component that hardly varied when it was set is not blown up when it does
+    later on.
     """
 
     def __init__(self, width: int) -> None:
@@ -67,10 +69,11 @@ class FlatNetwork(nn.Module):
 
 
 class MemberNetwork(nn.Module):
-    """One network per index set, applied to each of its members, with one output a head; columns pick member and head.
+    """One network per index set, applied to each of its members, with one output a head; columns pick member
+    and head.
 
-    ``members`` gives (feature key, position, head) of each column; ``widths`` the width of a member's features by key. Every
-    column has a bias of its own beside the shared weights.
+    ``members`` gives (feature key, position, head) of each column; ``widths`` the width of a member's
+    features by key. Every column has a bias of its own beside the shared weights.
     """
 
     def __init__(
@@ -97,7 +100,10 @@ class MemberNetwork(nn.Module):
         for key in self._keys:
             starts[key] = total
             total += sizes[key] * len(heads[key])
-        picks = [starts[key] + position * len(heads[key]) + heads[key].index(head) for key, position, head in members]
+        picks = [
+            starts[key] + position * len(heads[key]) + heads[key].index(head)
+            for key, position, head in members
+        ]
         self._picks: Tensor
         self.register_buffer("_picks", torch.tensor(picks), persistent=False)
 
@@ -112,13 +118,15 @@ class MemberNetwork(nn.Module):
         return joined.index_select(1, self._picks) + self.bias
 
     def standardise(self, features: FeatureCache, positions: Tensor) -> None:
-        """Set the scale of the inputs by the features of some rows of one pass, over rows and members alike."""
+        """Set the scale of the inputs by some rows of one pass, over rows and members alike."""
         for key, centred in zip(self._keys, self._centred, strict=True):
             centred.fit(features.dense(key)[positions])
 
 
 def vector_network(inputs: int, outputs: int, use: ArchitectureUse, build: Build) -> nn.Module:
-    """The architecture from a vector to a vector, with a last layer that says nothing yet: weight 0, bias ``output_bias`` or 0."""
+    """The architecture from a vector to a vector, with a last layer that says nothing yet: weight 0, bias
+    ``output_bias`` or 0.
+    """
     signature = Signature((("x", _vector(inputs)),), (Output("", _vector(outputs)),))
     network = build(use, signature)
     last = [module for module in network.modules() if isinstance(module, nn.Linear)][-1]
@@ -134,5 +142,5 @@ def _vector(width: int) -> ArrayType:
 
 def _dense(features: Features, key: str) -> Tensor:
     value = features[key]
-    assert isinstance(value, Tensor), f"{key} is ragged: the checker lets a network read only features of one shape"
+    assert isinstance(value, Tensor), f"{key} is ragged, which the checker refuses"
     return value

@@ -13,7 +13,9 @@ from pdual.runtime.features import Features
 
 
 class RowTable:
-    """A table [rows, c] that begins at 0 and is addressed by row id; only the rows that are named are ever touched."""
+    """A table [rows, c] that begins at 0 and is addressed by row id; only the rows that are named are ever
+    touched.
+    """
 
     def __init__(self, rows: Tensor, like: Tensor) -> None:
         self.entries = torch.zeros(len(rows), len(like), dtype=like.dtype, device=like.device)
@@ -30,7 +32,9 @@ class RowTable:
 
 
 class PointwiseStore(DualStore):
-    """lam_n <- clip(lam_n + rho g_n, 0, G), or [-G, G] for an equality. Undefined on rows it was not made for."""
+    """lam_n <- clip(lam_n + rho g_n, 0, G), or [-G, G] for an equality. Undefined on rows it was not made
+    for.
+    """
 
     generalises = False
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
 from pdual.runtime.features import Features
@@ -19,33 +21,42 @@ from pdual.runtime.sampling import RowStream
 RMS_FLOOR = 0.01
 
 
-class RegressionStore(DualStore):
-    """lam_phi, fitted by minibatch steps on the features of one evaluation pass. It never runs a model of the primal.
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """How multipliers are fitted: the ascent's optimiser, ``smoothing``, I_fit, the fits of the whole run,
+    the order of rows.
 
-    Targets t_n = clip(lam_phi(z_n) + rho g_n), then ``smoothing`` lam_phi(z_n) + (1 - ``smoothing``) t_n, with lam_phi as it was
-    during the pass. The loss is the mean over rows in ``fit`` and live entries of w |lam_phi(z_n) - t_n|^2. ``fit`` [k] holds
-    positions among the rows of the pass (I_fit). With ``weight = rms`` an entry's error is divided by the RMS of its
-    targets. ``iterations`` is the number of fits of the whole run.
+    ``fit`` [k] holds positions among the rows of a pass.
     """
 
-    def __init__(
-        self,
-        phi: nn.Module,
-        bounds: Bounds,
-        ascent: OptimiserUse,
-        smoothing: float,
-        fit: Tensor,
-        iterations: int,
-        random: torch.Generator,
-    ) -> None:
+    ascent: OptimiserUse
+    smoothing: float
+    fit: Tensor
+    iterations: int
+    random: torch.Generator
+
+
+class RegressionStore(DualStore):
+    """lam_phi, fitted by minibatch steps on the features of one evaluation pass. It never runs a model of the
+    primal.
+
+    Targets t_n = clip(lam_phi(z_n) + rho g_n), then ``smoothing`` lam_phi(z_n) + (1 - ``smoothing``) t_n,
+    with lam_phi as it was during the pass. The loss is the mean over rows of I_fit and live entries of w
+    |lam_phi(z_n) - t_n|^2. With ``weight = rms`` an entry's error is divided by the RMS of its targets.
+    """
+
+    def __init__(self, phi: nn.Module, bounds: Bounds, fitting: Fitting) -> None:
+        settings = fitting.ascent.settings
+        assert isinstance(settings, OptimiserSettings)
         self.phi = phi
         self._bounds = bounds
-        self._smoothing = smoothing
-        self._fit = fit
-        self._stream = RowStream(torch.arange(len(fit), device=fit.device), ascent.settings.batch, random)  # type: ignore[attr-defined]
+        self._smoothing = fitting.smoothing
+        self._fit = fitting.fit
+        places = torch.arange(len(self._fit), device=self._fit.device)
+        self._stream = RowStream(places, settings.batch, fitting.random)
         self._weights = trainable(phi)
-        self._steps = steps_of(ascent.settings, len(fit))  # type: ignore[arg-type]
-        self._driver = Driver(ascent, self._weights, self._steps * iterations)
+        self._steps = steps_of(settings, len(self._fit))
+        self._driver = Driver(fitting.ascent, self._weights, self._steps * fitting.iterations)
 
     @abstractmethod
     def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:

@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.runtime.features import Features, FeatureCache
+from pdual.runtime.features import FeatureCache, Features
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one evaluation pass over the train rows tells a store of c columns.
 
-    ``ids`` is [n]; ``residuals`` [n, c], scaled, masked entries 0; ``mask`` [n, c] bool or None; ``multipliers`` [n, c] are the
-    store's own at the pass's theta, before the update; ``relaxed`` [n, c] is r = max(g, -lam / rho) (h for an equality), 0 where
-    masked; ``rho`` is [c].
+    ``ids`` is [n]; ``residuals`` [n, c], scaled, masked entries 0; ``mask`` [n, c] bool or None;
+    ``multipliers`` [n, c] are the store's own at the pass's theta, before the update; ``relaxed`` [n, c] is r
+    = max(g, -lam / rho) (h for an equality), 0 where masked; ``rho`` is [c].
     """
 
     ids: Tensor
@@ -52,7 +52,8 @@ class Bounds:
 class DualStore(ABC):
     """The multipliers of the columns of one plan. All of them start at 0.
 
-    ``generalises`` tells whether rows that were never trained on have a multiplier; ``reads`` names the features that ``value`` needs.
+    ``generalises`` tells whether rows that were never trained on have a multiplier; ``reads`` names the
+    features that ``value`` needs.
     """
 
     generalises: bool = True
@@ -75,7 +76,9 @@ class DualStore(ABC):
         """Go on from a saved state."""
 
     def adopt(self, state: Mapping[str, Any]) -> bool:
-        """Start from another run's multipliers if they have the same names and shapes; tells whether they had."""
+        """Start from another run's multipliers if they have the same names and shapes; tells whether they
+        had.
+        """
         if same_shapes(state, self.state()):
             self.load_state(state)
             return True

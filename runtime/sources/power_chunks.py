@@ -35,7 +35,7 @@ class ChunkSolver:
     progress: Progress
 
     def chunks(self, indices: range, loads: Callable[[int], Complexes]) -> list[Solved]:
-        """The chunks of these numbers, in order; ``loads`` gives the demands of one, [count, bus] in per unit."""
+        """The chunks of these numbers, in order; ``loads`` gives the demands of one: [count, bus], per unit."""
         found = {index: chunk for index in indices if (chunk := self.store.load(index)) is not None}
         for chunk in found.values():
             self.progress.advance(len(chunk.kept))
@@ -55,7 +55,7 @@ def _solved(
     if workers > 1 and len(waiting) > 1:
         tasks = [delayed(_task)(problem, index, part) for index, part in loads.items()]
         try:
-            # joblib, since its workers do not run the caller's main script a second time as a spawned pool's would
+            # joblib: unlike those of a spawned pool, its workers do not run the caller's main script again
             pool = Parallel(min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
             for index, chunk in pool(tasks):
                 del waiting[index]

@@ -16,7 +16,7 @@ Complexes = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class Grid:
-    """The fields of ``power.case`` in per unit and radians; ``at``, ``source``, ``target`` are positions of buses.
+    """The fields of ``power.case`` in per unit and radians; ``at``, ``source``, ``target`` are positions.
 
     [bus]: load, shunt, v_min, v_max, slack. [branch]: source, target, series, charge_source, charge_target,
     tap, rate, angle_min, angle_max. [gen]: at, c0, c1, c2 ($/h of active power in per unit), s_min, s_max.

@@ -20,8 +20,8 @@ _OPTIONS: dict[str, Any] = {
     "sb": "yes",
     "tol": 1e-8,
     "acceptable_iter": 0,  # what meets a looser tolerance only does not count as solved
-    # One draw in five has no solution. This halves what such a draw costs; the draws kept and their optima stay
-    # the same (measured on case30 at 20 % and 40 %, and on its api variant at 10 %).
+    # One draw in five has no solution. This halves what such a draw costs; the draws kept and their optima
+    # stay the same (measured on case30 at 20 % and 40 %, and on its api variant at 10 %).
     "expect_infeasible_problem": "yes",
 }
 _FROM_NOMINAL: dict[str, Any] = {
@@ -116,7 +116,7 @@ def _optimum(grid: Grid, problem: Problem, found: dict[str, Any]) -> Optimum:
 
 
 def flows(grid: Grid, v: Complexes) -> tuple[Complexes, Complexes]:
-    """Power into every branch at its source and at its target, [branch] in per unit, as ``power.case`` has it."""
+    """Power into every branch at its source and its target, [branch] in per unit, as ``power.case`` says."""
     source, target = v[grid.source] / grid.tap, v[grid.target]
     at_source, at_target = (
         np.conj(grid.series + grid.charge_source),

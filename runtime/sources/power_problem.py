@@ -54,7 +54,7 @@ class Problem:
 
 
 def optimal_power_flow(grid: Grid) -> Problem:
-    """min sum c0 + c1 p + c2 p^2 over theta, |v|, p, q in their boxes, with theta = 0 at the reference bus and
+    """min sum c0 + c1 p + c2 p^2 over theta, |v|, p, q in their boxes, theta = 0 at the reference bus and
 
     generation - load - out - into - conj(shunt) |v|^2 = 0 at every bus (active, then reactive),
     |out|^2 <= rate^2, |into|^2 <= rate^2, angle_min <= theta_source - theta_target <= angle_max.

@@ -1,4 +1,4 @@
-"""Intervals are sound: the value, as meant and as emitted, lies in the range derived from the arguments' ranges."""
+"""Intervals are sound: the value, as meant and as emitted, lies in the range derived from the arguments'."""
 
 from __future__ import annotations
 
@@ -16,31 +16,11 @@ from pdual.dsl.operations import OPERATIONS, REDUCTIONS, interval
 from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval
 
 #: Corners, zeros, huge and tiny numbers beside ordinary ones.
-ENDS = st.sampled_from(
-    [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        0.5,
-        -2.0,
-        math.pi,
-        -math.pi / 2,
-        30.0,
-        709.0,
-        -745.0,
-        5e-324,
-        -5e-324,
-        1e-170,
-        -1e-170,
-        1e-300,
-        1e170,
-        -1e170,
-        1e300,
-        -1e300,
-        1.7976931348623157e308,
-    ]  # fmt: skip
-) | st.floats(-1e3, 1e3)
+SPECIAL = (
+    0.0, -0.0, 1.0, -1.0, 0.5, -2.0, math.pi, -math.pi / 2, 30.0, 709.0, -710.0, -745.0, 5e-324, -5e-324,
+    1e-170, -1e-170, 1e-300, 1e170, -1e170, 1e300, -1e300, 1.7976931348623157e308,
+)  # fmt: skip
+ENDS = st.sampled_from(SPECIAL) | st.floats(-1e3, 1e3)
 POSITIVE = st.sampled_from([5e-324, 1e-300, 1e-170, 0.5, 1.0, 30.0, 1e170, 1e300]) | st.floats(1e-3, 1e3)
 NOT_NEGATIVE = st.just(0.0) | POSITIVE
 TRUTH = st.booleans()
@@ -111,7 +91,7 @@ def emitted(name: str, *values: Any) -> float:
 
 @pytest.mark.parametrize("name", sorted(CASES))
 @given(data=st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_value_is_in_the_range(name: str, data: st.DataObject) -> None:
     arguments = data.draw(CASES[name])
     found = rule(name)(*(box for box, _ in arguments))
@@ -267,7 +247,7 @@ def candidates(draw: st.DrawFn) -> list[tuple[Interval, Interval, float, bool]]:
 
 @pytest.mark.parametrize("name", sorted(REDUCTIONS))
 @given(items=candidates())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_reduced_value_is_in_the_range(
     name: str, items: list[tuple[Interval, Interval, float, bool]]
 ) -> None:
@@ -329,7 +309,7 @@ def trees(draw: st.DrawFn, depth: int = 4) -> tuple[Interval, float]:
 
 
 @given(trees())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_value_of_a_composition_is_in_the_composed_range(tree: tuple[Interval, float]) -> None:
     found, value = tree
     assert value in found

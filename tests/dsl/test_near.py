@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pdual.dsl.near import MOST_EDITS, distance, nearest
 
 
@@ -44,7 +45,9 @@ def test_nearest(word: str, candidates: list[str], expected: str | None) -> None
 @given(st.text("ab_c", max_size=8), st.lists(st.text("ab_c", max_size=8)))
 def test_nearest_keeps_its_limits(word: str, candidates: list[str]) -> None:
     found = nearest(word, candidates)
-    within = [other for other in candidates if other != word and distance(word, other) <= min(MOST_EDITS, len(word) // 2)]
+    within = [
+        other for other in candidates if other != word and distance(word, other) <= min(MOST_EDITS, len(word) // 2)
+    ]
     assert (found is None) == (not within)
     if found is not None:
         assert distance(word, found) == min(distance(word, other) for other in within)

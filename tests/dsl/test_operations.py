@@ -126,7 +126,7 @@ def test_every_operation_is_compared() -> None:
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_emission_agrees_with_meaning(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     arguments = data.draw(ARGUMENTS[name])
@@ -345,7 +345,7 @@ def real_points(operation: Operation) -> st.SearchStrategy[tuple[float, ...]]:
     "name", sorted(n for n, o in OPERATIONS.items() if o.curvature is not Curvature.UNKNOWN)
 )
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     a, b = data.draw(real_points(operation)), data.draw(real_points(operation))
@@ -360,7 +360,7 @@ def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", sorted(n for n, o in OPERATIONS.items() if set(o.monotone) & set("+-")))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_monotone_arguments_move_the_value_one_way(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     signs = (
@@ -378,7 +378,7 @@ def test_monotone_arguments_move_the_value_one_way(name: str, data: st.DataObjec
 
 @pytest.mark.parametrize("name", sorted(n for n, o in OPERATIONS.items() if o.lipschitz is not None))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_lipschitz_constant_holds(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
     a, b = data.draw(real_points(operation)), data.draw(real_points(operation))

@@ -10,6 +10,7 @@ import golden
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pdual.dsl import syntax
 from pdual.dsl.catalogue import CATALOGUE
 from pdual.dsl.diagnostics import Diagnostic
@@ -195,9 +196,7 @@ def test_calls_and_reductions() -> None:
 
 
 def test_declarations() -> None:
-    ranged, listed, param, bounded = statements(
-        "set s = 0..9 set t = {a, b} param u = base  param v = 1 in [0, inf]"
-    )
+    ranged, listed, param, bounded = statements("set s = 0..9 set t = {a, b} param u = base  param v = 1 in [0, inf]")
     assert ranged == syntax.SetDeclaration(NAME("s"), NUMBER(0.0, True), NUMBER(9.0, True))
     assert listed == syntax.SetDeclaration(NAME("t"), members=(NAME("a"), NAME("b")))
     assert param == syntax.Param(NAME("u"), NAME("base"))
@@ -264,8 +263,8 @@ def test_models_and_functions() -> None:
 
 def test_blocks() -> None:
     rows, groups = statements(
-        "over r in d { let (v, s) = f(r)  minimize v scale 2  subject to a[i in s] scale b[i]: v <= 1  b: v >= 0"
-        "  metric m = v }  over group t of d by task { let z[p in t] = 1 }"
+        "over r in d { let (v, s) = f(r)  minimize v scale 2"
+        "  subject to a[i in s] scale b[i]: v <= 1  b: v >= 0  metric m = v }  over group t of d by task { let z[p in t] = 1 }"
     )
     assert isinstance(rows, syntax.Over)
     assert (rows.row, rows.data, rows.by) == (NAME("r"), NAME("d"), None)
@@ -417,7 +416,25 @@ def hold(text: str, found: tuple[Diagnostic, ...]) -> None:
 WORDS = sorted(
     {
         *load().symbols.values(),
-        *("a", "b", "default", "1", "2.5", "1%", '"text"', "<=", "==", "<", ">=", "# c\n", "\n", '"', "!", "&&", "é"),
+        *(
+            "a",
+            "b",
+            "default",
+            "1",
+            "2.5",
+            "1%",
+            '"text"',
+            "<=",
+            "==",
+            "<",
+            ">=",
+            "# c\n",
+            "\n",
+            '"',
+            "!",
+            "&&",
+            "é",
+        ),
     }
 )
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from lark import Lark
 from lark.exceptions import GrammarError
+
 from pdual.dsl import tables
 from pdual.dsl.layout import BLOCK_STATEMENTS, SOFT, STATEMENTS
 
@@ -19,7 +20,7 @@ def test_committed_tables_are_those_of_the_grammar() -> None:
 
 
 def test_grammar_has_no_conflict_and_no_colliding_terminals() -> None:
-    """Strict mode raises on a shift/reduce conflict, and on two patterns that match one text (needs interegular)."""
+    """Strict mode raises on a shift/reduce conflict, and on two patterns that match one text."""
     pytest.importorskip("interegular")
     assert Lark(GRAMMAR, parser="lalr", lexer="basic", start=tables.START, strict=True).rules
 
@@ -27,7 +28,7 @@ def test_grammar_has_no_conflict_and_no_colliding_terminals() -> None:
 def test_strict_mode_would_find_a_conflict() -> None:
     pytest.importorskip("interegular")
     with pytest.raises(GrammarError):
-        tables.build('spec: item*\nitem: NAME | NAME item\nNAME: /[a-z]+/\n')
+        tables.build("spec: item*\nitem: NAME | NAME item\nNAME: /[a-z]+/\n")
 
 
 def test_every_statement_and_soft_word_is_a_keyword() -> None:

@@ -162,6 +162,4 @@ def test_members_are_one_hot() -> None:
 
 def test_constants_are_no_weights() -> None:
     names = set(model().state_dict())
-    assert not {
-        name for name in names if name.split(".")[-1] in ("source", "target", "at", "edges", "weights")
-    }
+    assert not {name for name in names if name.split(".")[-1] in ("source", "target", "at", "edges", "weights")}

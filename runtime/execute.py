@@ -1,0 +1,224 @@
+"""One run from IR to its folder: load rows, build models, solve, measure, write. ``execute`` is the pipeline."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from pdual.compiler.graph import Graph
+from pdual.dsl.declarations.optimisers import OptimiserSettings
+from pdual.dsl.declarations.references import OptimiserUse
+from pdual.dsl.declarations.solving import SolveSettings
+from pdual.dsl.diagnostics import refuse
+from pdual.runtime.context import Progress, SourceContext
+from pdual.runtime.data import Table
+from pdual.runtime.expectations import Expectation, check_expectation
+from pdual.runtime.folder import RunFolder
+from pdual.runtime.metrics import Measured
+from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
+from pdual.runtime.prepare import load_tables, prepare
+from pdual.runtime.problem import Options, Problem
+from pdual.runtime.records import LogLine, Metrics, RunRecord
+from pdual.runtime.run import Run
+from pdual.runtime.solver import solve
+from pdual.runtime.verdict import Verdict, verdict
+
+_RECORDED = ("pdual", "torch", "torch-geometric", "numpy", "casadi", "lark", "pydantic")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run leaves: the folder, the numbers, the verdict, and the statements that were expected."""
+
+    run: Run
+    folder: RunFolder
+    metrics: Metrics
+    verdict: Verdict
+    expectations: tuple[Expectation, ...]
+
+
+def execute(
+    graph: Graph,
+    text: str,
+    options: RunOptions,
+    context: SourceContext,
+    given: Mapping[str, nn.Module] | None = None,
+    progress: Progress | None = None,
+    log: Callable[[LogLine], None] = lambda line: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Run a lowered spec. ``text`` is the spec as written, ``given`` are models from Python.
+
+    Raises a Refusal with PD5xx for the data, PD6xx for the run.
+    """
+    started = _now()
+    device = pick_device(options.device)
+    dtype = torch.float64 if options.precision == "float64" else torch.float32
+    torch.manual_seed(options.seed)
+    limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
+    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
+    problem = prepare(graph, tables, dtype, given or {})
+    if options.quick:
+        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
+    folder = open_folder(graph, text, options, problem, tables, device, started)
+    run = _solve(problem, options, device, folder, progress or Progress(), log, stop)
+    return _conclude(graph, options, run, folder)
+
+
+def pick_device(name: str) -> torch.device:
+    """``auto`` takes CUDA where it is there; PD630 when a device is asked for that is not."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise refuse("PD630", device=name)
+    return torch.device(name)
+
+
+def quick(settings: SolveSettings, rows: int) -> SolveSettings:
+    """Fewer outer iterations, each with enough passes over fewer rows: about ``QUICK_STEPS`` primal steps in all."""
+    descent = settings.descent.settings
+    assert isinstance(descent, OptimiserSettings)
+    outer = min(settings.outer, QUICK_OUTER)
+    steps = max(1, min(ceil(QUICK_STEPS / outer), _full_steps(descent, rows) * 8))
+    shorter = descent.model_copy(update={"steps": steps})
+    return settings.model_copy(update={"outer": outer, "descent": OptimiserUse(settings.descent.optimiser, shorter)})
+
+
+def _full_steps(descent: OptimiserSettings, rows: int) -> int:
+    return descent.steps or max(1, ceil(descent.epochs * rows / min(descent.batch, rows)))
+
+
+def _constrained_rows(problem: Problem) -> int:
+    return max(len(block.table.splits["train"]) for block in problem.blocks)
+
+
+def open_folder(
+    graph: Graph,
+    text: str,
+    options: RunOptions,
+    problem: Problem,
+    tables: Mapping[str, Table],
+    device: torch.device,
+    started: str,
+) -> RunFolder:
+    """A new folder for a run, or the one that ``--resume`` goes on in."""
+    path = options.out or Path("runs") / f"{graph.spec.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    record = RunRecord(
+        problem=graph.spec.name,
+        spec_hash=hashlib.sha256(text.encode()).hexdigest(),
+        status="running",
+        parameters=dict(graph.spec.param_values),
+        overrides=dict(options.overrides),
+        settings=_plain(problem.settings),
+        dual=dual_name(graph, options),
+        seed=options.seed,
+        device=str(device),
+        precision=options.precision,
+        threads=torch.get_num_threads(),
+        versions=_versions(),
+        data={name: table.fingerprint for name, table in tables.items()},
+        command=options.command,
+        started=started,
+    )
+    if options.resume:
+        folder = RunFolder.open(path)
+        folder.write_record(record)
+        return folder
+    return RunFolder.create(path, text, record)
+
+
+def dual_name(graph: Graph, options: RunOptions) -> str:
+    """How the multipliers were held: one kind, or kinds joined by ``+`` where families differ."""
+    kinds = sorted({choice.kind for data in graph.data for choice in data.duals})
+    return "+".join(kinds) if kinds else "none"
+
+
+def _solve(
+    problem: Problem,
+    options: RunOptions,
+    device: torch.device,
+    folder: RunFolder,
+    progress: Progress,
+    log: Callable[[LogLine], None],
+    stop: Callable[[], bool],
+) -> Run:
+    def written(line: LogLine) -> None:
+        folder.append_log(line)
+        log(line)
+
+    initial = RunFolder.open(options.initial).load() if options.initial is not None else None
+    resumed = folder.load() if options.resume else None
+    if resumed is not None:
+        folder.rewrite_log(tuple(LogLine.model_validate(line) for line in resumed["history"]))
+    settings = Options(
+        seed=options.seed,
+        device=device,
+        precision=options.precision,  # type: ignore[arg-type]
+        compile=options.compile,
+        feasibility=not options.minimize,
+        budget=options.budget,
+        stop=stop,
+        save=folder.save,
+        log=written,
+        progress=progress,
+    )
+    try:
+        return solve(problem, settings, resume=resumed, initial=initial)
+    except BaseException:
+        folder.write_record(folder.record.model_copy(update={"status": "failed", "finished": _now()}))
+        raise
+
+
+def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) -> Outcome:
+    measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
+    splits = {split: run.split(found) for split, found in measured.items()}
+    metrics = run.metrics(dual_name(graph, options), splits)
+    expectations = tuple(
+        check_expectation(expect, measured[expect.split], graph.spec.param_values)
+        for expect in graph.spec.expects
+        if expect.split in measured and expect.data in measured[expect.split]
+    )
+    folder.write_metrics(metrics)
+    folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
+    return Outcome(run, folder, metrics, verdict(run, measured), expectations)
+
+
+def _plain(settings: SolveSettings) -> dict[str, Any]:
+    """Settings as JSON values."""
+    plain: dict[str, Any] = {}
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, OptimiserUse):
+            plain[name] = {"optimiser": value.optimiser, **value.settings.model_dump(mode="json")}
+        else:
+            plain[name] = value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+    return plain
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _RECORDED:
+        try:
+            found[name] = version(name)
+        except Exception:
+            found[name] = "not installed"
+    return found
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+
+def default_workers() -> int:
+    """Processes that sources may use: the cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -1,0 +1,90 @@
+"""``expect``: statements about a split that are checked after the run and never used in training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from pdual.dsl import typed
+from pdual.dsl.operations import OPERATIONS
+from pdual.runtime.metrics import Measured
+from pdual.runtime.profile import Profile, families
+from pdual.runtime.records import TOLERANCE
+
+Number: TypeAlias = "float | Tensor"
+
+_RELATIONS = {"<=": "at_most", ">=": "at_least", "==": "equal", "<": "below", ">": "above", "!=": "unequal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Whether a statement held, with the value of each of its sides."""
+
+    name: str
+    data: str
+    split: str
+    holds: bool
+    values: tuple[float, ...]
+    operators: tuple[str, ...]
+
+
+def check_expectation(
+    expect: typed.TypedExpect, measured: Mapping[str, Measured], params: Mapping[str, float | int | str]
+) -> Expectation:
+    """Check one statement against a measured split of its data set."""
+    item = measured[expect.data]
+    values = tuple(float(_value(operand, item, params)) for operand in expect.operands)
+    pairs = zip(expect.operators, values[:-1], values[1:], strict=True)
+    holds = all(bool(OPERATIONS[_RELATIONS[operator]].meaning(left, right)) for operator, left, right in pairs)
+    return Expectation(expect.name, expect.data, expect.split, holds, values, expect.operators)
+
+
+def _value(expression: typed.TypedExpression, item: Measured, params: Mapping[str, float | int | str]) -> Number:
+    """One number a split, or one a row ([rows])."""
+    match expression:
+        case typed.Literal(value=value):
+            return float(value)
+        case typed.ParamRef(name=name):
+            return float(params[name])
+        case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance):
+            return _family(item.profile, kind, family, tolerance)
+        case typed.RowStatistic(function=function, argument=argument, level=level):
+            return _statistic(function, torch.as_tensor(_value(argument, item, params)), level)
+        case typed.Apply(operation=name, arguments=arguments):
+            return _apply(name, [_value(argument, item, params) for argument in arguments])
+        case typed.LetRef(definition=definition):
+            return item.found.metrics[definition.name].double()
+    raise AssertionError(f"not a statement about a split: {expression}")
+
+
+def _family(profile: Profile, kind: str, family: str, tolerance: float | None) -> Number:
+    parts = families(profile.layout)[family]
+    if kind == "viol":
+        return profile.largest(parts).double()
+    columns = profile.columns(parts)
+    live = profile.live[:, columns]
+    if tolerance is None or tolerance == TOLERANCE:
+        violated = profile.violated[:, columns]
+    else:
+        violated = profile.violation[:, columns] > tolerance
+    return float((violated & live).sum()) / max(1, int(live.sum()))
+
+
+def _statistic(function: str, values: Tensor, level: float | None) -> float:
+    if function == "quantile":
+        assert level is not None
+        return float(torch.quantile(values.double(), level))
+    return float(values.double().mean() if function == "mean" else values.max())
+
+
+def _apply(name: str, arguments: list[Number]) -> Number:
+    if any(isinstance(argument, Tensor) for argument in arguments):
+        emit = OPERATIONS[name].emit
+        assert emit is not None, name
+        result: Tensor = emit()(*(torch.as_tensor(argument, dtype=torch.float64) for argument in arguments))
+        return result
+    return float(OPERATIONS[name].meaning(*arguments))

@@ -1,0 +1,41 @@
+"""What a user asks of a run besides the spec: the options of ``pdual run``. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of one run.
+
+    ``overrides``: ``--set``; ``dual``: kind by family, ``"*"`` for all; ``budget`` in seconds; ``limit``: rows of each split at most;
+    ``quick`` is a true, smaller run (fewer rows and outer iterations); ``initial`` and ``out`` are run folders.
+    ``precision`` is float32, float64 or bfloat16.
+    """
+
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    dual: Mapping[str, str] = field(default_factory=dict)
+    minimize: bool = True
+    data: Mapping[str, Path] = field(default_factory=dict)
+    out: Path | None = None
+    device: str = "auto"
+    precision: str = "float32"
+    compile: bool = False
+    seed: int = 0
+    resume: bool = False
+    quick: bool = False
+    budget: float | None = None
+    limit: int | None = None
+    initial: Path | None = None
+    command: tuple[str, ...] = ()
+
+
+#: ``--quick``: at most this many rows of each split,
+QUICK_ROWS = 1000
+
+#: and this many outer iterations, each with as many passes over the fewer rows as gives about this many primal steps in all.
+QUICK_OUTER = 20
+QUICK_STEPS = 2000
