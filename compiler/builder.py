@@ -135,7 +135,7 @@ class Builder:
         ragged: str | None = None,
     ) -> Node:
         typed = tuple((type(value).__name__, value) for value in attributes)
-        key = (operation, tuple(argument.identity for argument in arguments), typed, inner, kind)
+        key = (operation, tuple(argument.identity for argument in arguments), typed, axes, inner, kind)
         found = self._interned.get(key)
         if found is None:
             is_batched = any(argument.batched for argument in arguments) if batched is None else batched

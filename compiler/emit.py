@@ -13,7 +13,7 @@ from torch import Tensor, fx, nn
 from pdual.compiler import kernels
 from pdual.compiler.constants import Constants, is_constant
 from pdual.compiler.emit_nodes import NodeEmitter
-from pdual.compiler.ir import IndexAxis, Node, topological
+from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
 from pdual.dsl.types import RaggedAxis
 
 
@@ -146,7 +146,24 @@ class Emission:
                 return self._norm(node.attributes[0])
         if node.operation == "divide" and is_constant(node.arguments[1]) and not is_constant(node.arguments[0]):
             return self._times_reciprocal(node)
+        if node.operation in ("add", "subtract"):
+            joined = self._accumulated(node)
+            if joined is not None:
+                return joined
         return self._emitter.emit(node, [self._materialised(argument) for argument in node.arguments])
+
+    def _accumulated(self, node: Node) -> Any:
+        """A sum with a join adds into the other operand: no array of zeros, one pass less."""
+        left, right = node.arguments
+        sign = -1 if node.operation == "subtract" else 1
+        if right.operation != "scatter" and left.operation == "scatter" and sign == 1:
+            left, right = right, left
+        if right.operation != "scatter" or not left.batched or left.axes != node.axes or left.kind is not Scalar.REAL:
+            return None
+        if right.ragged or left.ragged or right.arguments[0].kind is not Scalar.REAL:
+            return None
+        values = [self._materialised(argument) for argument in right.arguments]
+        return self._emitter.accumulated(self._materialised(left), node, right, values, sign)
 
     def _materialised(self, node: Node) -> Any:
         value = self._done[node.identity]

@@ -99,7 +99,7 @@ class NodeEmitter:
             return _moved(base, node, base_node.axes + index_node.axes, start)
         if not index_node.batched and len(own) == len(index_node.axes):
             if index_node.axes:
-                taken = base.index_select(dim, index.reshape(-1))
+                taken = base.index_select(dim, index if len(own) == 1 else index.reshape(-1))
                 if len(own) > 1:
                     taken = taken.unflatten(dim, tuple(self.sizes[axis.set] for axis in own))
                 return _moved(taken, node, base_node.axes + index_node.axes, start)
@@ -207,6 +207,18 @@ class NodeEmitter:
                 count = self._leaf(kernels.scatter_sum, kept, values[1], size, 0 if mask is None else dim)
                 found = found / (count.reshape(*_ones(node, axes, dim, size)) if mask is None else _tail(count, len(node.inner)))
         return _moved(found, node, tuple(end if axis == start else axis for axis in axes), int(node.batched))
+
+    def accumulated(self, value: Any, node: Node, scatter: Node, values: Sequence[Any], sign: int) -> Any:
+        """``value + sign * scatter`` in one call; None where the layouts differ or the scatter is filtered."""
+        function, start, end = scatter.attributes
+        body = scatter.arguments[0]
+        axes = tuple(sorted({*body.axes, start}))
+        same = tuple(sorted(end if axis == start else axis for axis in axes)) == node.axes == scatter.axes
+        plain = function == "sum" and len(scatter.arguments) == 2 and start in body.axes and body.batched and not node.inner
+        if not same or not plain or axes.index(start) != node.axes.index(end):
+            return None
+        dim = 1 + axes.index(start)
+        return torch.index_add(value, dim, values[1], values[0], alpha=sign)
 
     def _reduce_rows(self, node: Node, values: Sequence[Any]) -> Any:
         function, name = node.attributes

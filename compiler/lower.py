@@ -95,6 +95,10 @@ class Lowering:
                 return indices[binder.identity]
             case typed.LetRef(definition=definition):
                 return self._array_let(definition)
+            case typed.Apply(operation="abs2", arguments=(typed.Apply(operation="multiply" | "divide" as name) as inside,)):
+                # |x y|^2 = |x|^2 |y|^2: a constant factor folds, and |v|^2 is shared.
+                squares = [replace(expression, arguments=(argument,)) for argument in inside.arguments]
+                return self._apply(name, [self.value(square, indices) for square in squares])
             case typed.Apply(operation=name, arguments=arguments):
                 return self._apply(name, [self.value(argument, indices) for argument in arguments])
             case typed.Select(base=base, indices=chosen):

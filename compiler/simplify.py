@@ -7,7 +7,7 @@ element-wise work on the smaller side, constants disappear).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pdual.compiler.ir import Node, Scalar
@@ -35,18 +35,18 @@ def number_of(node: Node) -> float | None:
 
 def _folded(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
     try:
-        value = OPERATIONS[operation].meaning(*(argument.attributes[0] for argument in arguments))
+        value: object = OPERATIONS[operation].meaning(*(argument.attributes[0] for argument in arguments))
     except (ArithmeticError, ValueError):
         return None
-    if isinstance(value, float) and math.isnan(value):
+    if not isinstance(value, bool | int | float) or math.isnan(value):
         return None
     return builder.number(value)
 
 
 def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
     """``f(a[i], b[i])`` is ``f(a, b)[i]``: worth it when ``i`` is a map, since the smaller array is worked on once."""
-    if not arguments or any(argument.operation != "select" for argument in arguments):
-        return None
+    if operation == "negate" or not arguments or any(argument.operation != "select" for argument in arguments):
+        return None  # a negation is kept outside, where it disappears into a sum
     index = arguments[0].arguments[1]
     same = all(
         argument.arguments[1] is index and not argument.arguments[0].axes and argument.ragged is None and not argument.inner
@@ -63,7 +63,9 @@ def _add(builder: Builder, x: Node, y: Node) -> Node | None:
         return x
     if number_of(x) == 0 and _wider(y, x):
         return y
-    return builder("subtract", x, y.arguments[0]) if y.operation == "negate" else None
+    if y.operation == "negate":
+        return builder("subtract", x, y.arguments[0])
+    return builder("subtract", y, x.arguments[0]) if x.operation == "negate" else None
 
 
 def _subtract(builder: Builder, x: Node, y: Node) -> Node | None:
@@ -73,6 +75,8 @@ def _subtract(builder: Builder, x: Node, y: Node) -> Node | None:
         return builder("negate", y)
     if y.operation == "negate":
         return builder("add", x, y.arguments[0])
+    if x.operation == "negate" and x.arguments[0].operation != "negate":
+        return builder("negate", builder("add", x.arguments[0], y))
     return None
 
 
@@ -84,6 +88,8 @@ def _multiply(builder: Builder, x: Node, y: Node) -> Node | None:
             return other
         if number_of(one) == -1 and _wider(other, one):
             return builder("negate", other)
+        if one.operation == "negate":
+            return builder("negate", builder("multiply", one.arguments[0], other))
     return None
 
 
@@ -111,7 +117,7 @@ def _wider(kept: Node, dropped: Node) -> bool:
     return kept.kind is Scalar.REAL or kept.kind is dropped.kind
 
 
-_RULES = {
+_RULES: Mapping[str, Callable[..., Node | None]] = {
     "add": _add,
     "subtract": _subtract,
     "multiply": _multiply,

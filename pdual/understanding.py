@@ -1,10 +1,11 @@
-"""The front door of every command: text to IR, through known structure, with every mistake found on the way. Imports no torch."""
+"""The front door of every command: text to IR through known structure, with every mistake on the way. No torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 
 from pdual.compiler.compile import lower
 from pdual.compiler.graph import Graph
@@ -54,8 +55,8 @@ def understand(
 ) -> Understood:
     """Read, check, load what is known, lower.
 
-    ``overrides``: values of parameters (``--set``). ``dual``: kind by family, ``"*"`` for all (``--dual``). ``minimize`` false drops
-    the objective. Mistakes come back as diagnostics; nothing is raised for them.
+    ``overrides``: values of parameters (``--set``). ``dual``: kind by family, ``"*"`` for all (``--dual``).
+    ``minimize`` false drops the objective. Mistakes come back as diagnostics; nothing is raised for them.
     """
     spec, found = read(source, overrides or {})
     if spec is None or errors_in(found):
@@ -90,6 +91,19 @@ def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
         if family != ALL and family not in families:
             names = ", ".join(f"`{name}`" for name in families) or None
             raise refuse("PD706", family=family, families=names, near=nearest(family, families))
+
+
+def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
+    """Refuse files for data sets that are not there (PD707), and files that are not there (PD708)."""
+    names = [data.name for data in spec.data]
+    for name, file in files.items():
+        if name not in names:
+            shown = ", ".join(f"`{item}`" for item in names) or None
+            raise refuse("PD707", name=name, names=shown, near=nearest(name, names))
+        if not file.exists():
+            beside = {item.name: item for item in file.parent.glob("*")}
+            near = nearest(file.name, beside)
+            raise refuse("PD708", file=file, name=name, near=None if near is None else beside[near])
 
 
 def errors_in(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

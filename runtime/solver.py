@@ -26,7 +26,7 @@ from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
 from pdual.runtime.run import Run
 
-#: Steps between two looks at the loss on an accelerator, where each waits for the device; a CPU looks every step.
+#: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
 
 #: Steps between two reports of progress.

@@ -80,6 +80,11 @@ ENTRIES: tuple[Entry, ...] = (
         "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
         notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
     ),
+    Entry(
+        "PD650",
+        "`{name}` does not hold on `{data}.{split}`: {found}",
+        label="was expected of the run",
+    ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(
         "PD701",
@@ -117,15 +122,13 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD710",
-        "`{folder}` holds a run already",
-        help=("go on with it by `--resume`, or name another folder with `--out`",),
-    ),
-    Entry("PD711", "`{folder}` holds no run that can be resumed", help=("name the folder of a run with `--out`",)),
-    Entry("PD712", "`{folder}` holds no run to start from"),
-    Entry(
-        "PD713",
         "`{name}` is given from Python, and is no model of the spec",
         notes=("the models are {names}",),
         help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD711",
+        "there is no run of `{problem}` in `{folder}` to go on with",
+        help=("name the run's folder with `--out`",),
     ),
 )

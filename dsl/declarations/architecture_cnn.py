@@ -23,10 +23,10 @@ class CnnSettings(Settings):
     """
 
     channels: tuple[Width, ...] = Field(min_length=1)
-    kernel: int = Field(3, ge=1)
+    kernel: int = Field(default=3, ge=1)
     hidden: tuple[Width, ...] = ()
     output_bias: float = 0.0
-    pool: int = Field(2, ge=1)
+    pool: int = Field(default=2, ge=1)
 
 
 def flat_size(image: tuple[int, int, int], settings: CnnSettings) -> int:

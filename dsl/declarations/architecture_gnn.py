@@ -23,8 +23,8 @@ class GnnSettings(Settings):
 
     edges: tuple[GivenField, GivenField]
     at: GivenField | None = None
-    layers: int = Field(3, ge=1)
-    width: int = Field(32, ge=1)
+    layers: int = Field(default=3, ge=1)
+    width: int = Field(default=32, ge=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,16 @@ class CausalLmSettings(Settings):
 
     base: str
     template: str = "chat"
-    lora: int = Field(0, ge=0)
-    lora_alpha: float = Field(16.0, gt=0)
-    max_tokens: int = Field(512, ge=2)
+    lora: int = Field(default=0, ge=0)
+    lora_alpha: float = Field(default=16.0, gt=0)
+    max_tokens: int = Field(default=512, ge=2)
 
 
 class GraphPairSettings(Settings):
     """``graph_pair(convolutions = 2, width = 2048)``: all layers have this width."""
 
-    convolutions: int = Field(2, ge=1)
-    width: int = Field(2048, ge=1)
+    convolutions: int = Field(default=2, ge=1)
+    width: int = Field(default=2048, ge=1)
 
 
 def _lm_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:

@@ -24,9 +24,9 @@ class PowerCompletedSettings(Settings):
 
     grid: GivenReference
     proposer: ArchitectureUse
-    steps: int = Field(2, ge=1)
-    overshoot: float = Field(0.2, gt=0)
-    play: float = Field(0.1, gt=0)
+    steps: int = Field(default=2, ge=1)
+    overshoot: float = Field(default=0.2, gt=0)
+    play: float = Field(default=0.1, gt=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ RUN_FAILED = 4
 BUG = 70
 INTERRUPTED = 130
 
-#: Found while a spec is checked, about what the command line says.
-_ABOUT_OVERRIDES = frozenset({"PD116", "PD240", "PD241"})
+#: Found while a spec is checked or a run's folder opened, about what the command line says.
+_ABOUT_USAGE = frozenset({"PD116", "PD240", "PD241", "PD620", "PD622", "PD623"})
 
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
@@ -37,7 +37,7 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 def _fault(code: str) -> int:
     if code == "PD999":
         return BUG
-    if code in _ABOUT_OVERRIDES or code.startswith("PD7"):
+    if code in _ABOUT_USAGE or code.startswith("PD7"):
         return USAGE
     return {"PD5": DATA_IS_WRONG, "PD6": RUN_FAILED}.get(code[:3], SPEC_IS_WRONG)
 
@@ -78,9 +78,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     return ", ".join(f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts if count) or "no mistakes"
 
 
-def document(
-    command: str, code: int, diagnostics: Sequence[Diagnostic], source: Source | None, **content: Any
-) -> None:
+def document(command: str, code: int, diagnostics: Sequence[Diagnostic], source: Source | None, **content: Any) -> None:
     """Print the one JSON document of a command to stdout."""
     head = {"schema": SCHEMA, "command": command, "exit_code": code}
     found = [as_json(item, source) for item in diagnostics]

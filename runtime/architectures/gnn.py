@@ -58,8 +58,7 @@ class Gnn(nn.Module):
     Features: a node's last state; an attached member has its node's; an edge both ends'.
     """
 
-    source: Tensor
-    target: Tensor
+    ends: Tensor
     at: Tensor
 
     def __init__(self, signature: Signature, settings: GnnSettings, context: ArchitectureContext) -> None:
@@ -68,8 +67,8 @@ class Gnn(nn.Module):
         assert sets is not None
         self.sets: GraphSets = sets
         structure = read_structure(settings, sets, context)
-        self.register_buffer("source", structure.source, persistent=False)
-        self.register_buffer("target", structure.target, persistent=False)
+        ends = torch.stack((structure.source, structure.target), dim=1).flatten()
+        self.register_buffer("ends", ends, persistent=False)
         self.register_buffer("at", structure.at, persistent=False)
         self.columns: tuple[tuple[str | None, Column], ...] = tuple(
             (member_set(array), column)
@@ -116,7 +115,7 @@ class Gnn(nn.Module):
         return joined(read)
 
     def _features(self, states: Tensor) -> dict[str, Tensor]:
-        ends = torch.cat((states.index_select(1, self.source), states.index_select(1, self.target)), dim=-1)
+        ends = states.index_select(1, self.ends).reshape(states.shape[0], -1, 2 * states.shape[2])
         found = {self.sets.node: states, self.sets.edge: ends}
         if self.sets.attached is not None:
             found[self.sets.attached] = states.index_select(1, self.at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,15 @@ from pdual.runtime.context import ArchitectureContext
 from pdual.runtime.sources.power_grid import Complexes, Grid, Reals, grid_of, lacking
 from pdual.runtime.sources.power_tables import enumerated
 
+#: Demands are shown to the proposer as deviations from the grid's own, in this share of it.
+SWING = 0.1
+
 
 class PowerCompleted(nn.Module):
     """Demand [batch, bus] to voltage [batch, bus] and power [batch, gen], per unit; the proposer's features.
 
-    1. The proposer gives a raw number for P and |V| of every unit; the soft box makes it a set point
+    1. The proposer sees how the demand deviates from the grid's own, in tenths of it. It gives a raw number for P
+       and |V| of every unit; the soft box makes it a set point
        ``middle + amplitude tanh(raw / reach)``, with ``reach = 1 + overshoot`` and
        ``amplitude = reach * half width``.
     2. ``steps`` chord-Newton steps ``z <- z + J0^-1 (target - injections(z))`` from the nominal optimum, with
@@ -39,6 +43,8 @@ class PowerCompleted(nn.Module):
     left of the balance elsewhere is the Newton residual. All of it is differentiable arithmetic on reals.
     """
 
+    usual: Tensor
+    swing: Tensor
     middle: Tensor
     amplitude: Tensor
     prepare: Tensor
@@ -52,6 +58,7 @@ class PowerCompleted(nn.Module):
         proposer: nn.Module,
         names: PowerNames,
         plan: Completion,
+        grid: Grid,
         box: tuple[Reals, Reals],
         settings: PowerCompletedSettings,
     ) -> None:
@@ -60,7 +67,14 @@ class PowerCompleted(nn.Module):
         self.names = names
         self.steps, self.reach = settings.steps, 1 + settings.overshoot
         self.units, self.buses = len(box[0]) // 2, len(plan.correct) // 2
-        self._exact: dict[str, Reals] = {"middle": box[0], "amplitude": box[1], **vars(plan)}
+        usual = np.concatenate((grid.load.real, grid.load.imag))
+        self._exact: dict[str, Reals] = {
+            "usual": usual,
+            "swing": SWING * np.where(usual == 0, np.abs(usual[usual != 0]).mean(), np.abs(usual)),
+            "middle": box[0],
+            "amplitude": box[1],
+            **vars(plan),
+        }
         for name, value in self._exact.items():
             self.register_buffer(name, torch.tensor(value, dtype=torch.get_default_dtype()), persistent=False)
 
@@ -74,14 +88,21 @@ class PowerCompleted(nn.Module):
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """The parts of the demand [batch, bus] to those of v [batch, bus] and s [batch, gen]."""
-        proposal: ModelOutput = self.proposer(inputs)
         names = self.names
-        load = inputs[f"{names.load}.re"], inputs[f"{names.load}.im"]
-        voltage, power = self.complete(torch.cat((self.set_points(proposal.outputs), *load), dim=-1))
+        load = torch.cat((inputs[f"{names.load}.re"], inputs[f"{names.load}.im"]), dim=-1)
+        proposal = self.proposal(inputs, load)
+        voltage, power = self.complete(torch.cat((self.set_points(proposal.outputs), load), dim=-1))
         outputs: dict[str, Tensor] = {}
         for name, value in ((names.voltage, voltage), (names.power, power)):
             outputs[f"{name}.re"], outputs[f"{name}.im"] = value.chunk(2, dim=-1)
         return ModelOutput(outputs, proposal.features)
+
+    def proposal(self, inputs: Mapping[str, Tensor], load: Tensor) -> ModelOutput:
+        """What the proposer makes of the demand's deviation from the grid's own, in tenths of that."""
+        real, imaginary = ((load - self.usual) / self.swing).chunk(2, dim=-1)
+        name = self.names.load
+        found: ModelOutput = self.proposer({**inputs, f"{name}.re": real, f"{name}.im": imaginary})
+        return found
 
     def set_points(self, raw: Mapping[str, Tensor]) -> Tensor:
         """P, then |V| of every unit within the soft box: [batch, 2 gen]."""
@@ -110,16 +131,16 @@ class PowerCompleted(nn.Module):
         return voltage, power.view(-1, 2 * self.buses)
 
 
-def soft_box(grid: Grid, settings: PowerCompletedSettings) -> tuple[Reals, Reals]:
+def soft_box(grid: Grid, labels: Sequence[str], settings: PowerCompletedSettings) -> tuple[Reals, Reals]:
     """Middle and amplitude of the set points of P, then of |V|, of every unit: [2 gen] each.
 
-    Raises a Refusal with PD641 where a limit is infinite.
+    ``labels`` are what the units are called. Raises a Refusal with PD641 where a limit is infinite.
     """
     low = np.concatenate((grid.s_min.real, grid.v_min[grid.at]))
     high = np.concatenate((grid.s_max.real, grid.v_max[grid.at]))
     infinite = np.unique(np.flatnonzero(~np.isfinite(high - low)) % grid.units)
     if len(infinite):
-        units = enumerated([str(unit + 1) for unit in infinite])
+        units = enumerated([labels[unit] for unit in infinite])
         raise refuse("PD641", given=settings.grid.given, units=units)
     amplitude = (high - low) / 2 * (1 + settings.overshoot)
     amplitude[: grid.units][grid.s_min.real == grid.s_max.real] = settings.play
@@ -155,9 +176,9 @@ def build(signature: Signature, settings: Settings, context: ArchitectureContext
     grid = grid_of(known)
     if not grid.slack[grid.at].any():
         raise refuse("PD642", given=given)
-    box = soft_box(grid, settings)
     names = power_names(signature)
     assert names is not None
+    box = soft_box(grid, known.sets[names.unit], settings)
     plan = completion(grid, nominal_voltages(grid, given))
     proposer = context.build(settings.proposer, proposal_signature(signature))
-    return PowerCompleted(proposer, names, plan, box, settings)
+    return PowerCompleted(proposer, names, plan, grid, box, settings)

@@ -14,6 +14,7 @@ from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.power_checks import check_case
 from pdual.runtime.sources.power_files import SHIPPED_CASE, find_case
 from pdual.runtime.sources.power_network import known_of
+from pdual.runtime.sources.power_notes import with_counts
 from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, UnitRow
 
 
@@ -27,7 +28,7 @@ def load_case(settings: Settings, context: SourceContext) -> Known:
     place = find_case(settings.name, context.folder, context.span)
     case = shipped_case() if place is None else _read(place, settings.name, context)
     check_case(case, context.span)
-    return known_of(case)
+    return with_counts(known_of(case))
 
 
 def shipped_case() -> Case:

@@ -35,7 +35,7 @@ class ChunkSolver:
     progress: Progress
 
     def chunks(self, indices: range, loads: Callable[[int], Complexes]) -> list[Solved]:
-        """The chunks of these numbers, in order; ``loads`` gives the demands of one: [count, bus], per unit."""
+        """The chunks of these numbers, in order; ``loads`` gives the demands of one: [count, bus]."""
         found = {index: chunk for index in indices if (chunk := self.store.load(index)) is not None}
         for chunk in found.values():
             self.progress.advance(len(chunk.kept))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ MIXED = Signature(
 )
 
 
-def model(name: str, settings: object, signature: Signature, rows: int = 4) -> nn.Module:
+def model(name: str, settings: object, signature: Signature, rows: int = 4) -> Any:
     torch.manual_seed(0)
     return build_model(ArchitectureUse(name, settings), signature, SIZES, {}, rows)  # type: ignore[arg-type]
 
@@ -75,7 +76,7 @@ def check_mixed_outputs(found: ModelOutput, flat: np.ndarray) -> None:
     np.testing.assert_allclose(outputs["share"], share.reshape(-1, 3, 2), atol=1e-5)
 
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "relu": lambda x: np.maximum(x, 0),
     "silu": lambda x: x / (1 + np.exp(-x)),
     "tanh": np.tanh,
@@ -85,7 +86,7 @@ ACTIVATIONS = {
 
 class TestMlp:
     @pytest.mark.parametrize("activation", list(ACTIVATIONS))
-    def test_it_is_the_formula(self, activation: str) -> None:
+    def test_it_is_the_formula(self, activation: Any) -> None:
         built = model("mlp", MlpSettings(hidden=(7, 5), activation=activation), MIXED)
         inputs = mixed_inputs()
         vector = by_hand(inputs)

@@ -51,6 +51,5 @@ def test_without_bounds_nothing_happens() -> None:
 
 def test_the_gradient_does_not_stop_inside_the_box() -> None:
     raw = torch.tensor([-2.0, 0.0, 2.0], requires_grad=True)
-    squash(raw, 0.1, 0.3).sum().backward()
-    assert raw.grad is not None
-    assert (raw.grad > 0).all()
+    (slope,) = torch.autograd.grad(squash(raw, 0.1, 0.3).sum(), raw)
+    assert (slope > 0).all()

@@ -1,0 +1,208 @@
+"""pdual from Python: ``load`` a spec, ``solve`` it, ask the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdual.compiler.graph import Graph
+from pdual.dsl import typed
+from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.near import nearest
+from pdual.dsl.printer import render_all
+from pdual.dsl.spans import Source
+from pdual.finding import find
+from pdual.runtime.context import SourceContext
+from pdual.runtime.options import RunOptions
+from pdual.understanding import ALL, Understood, check_data, understand
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from pdual.runtime.execute import Outcome
+    from pdual.runtime.records import Metrics
+
+
+class ProblemError(Exception):
+    """A mistake in a spec, its data or a run; the text is what the command line would print."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], source: Source | None) -> None:
+        self.diagnostics = diagnostics
+        super().__init__("\n" + render_all(diagnostics, source))
+
+
+def load(
+    spec: str | Path,
+    params: Mapping[str, float | int | str] | None = None,
+    data: Mapping[str, str | Path] | None = None,
+    models: Mapping[str, nn.Module] | None = None,
+    dual: str | Mapping[str, str] | None = None,
+    minimize: bool = True,
+) -> Problem:
+    """Read a spec: a file, or the name of a shipped one.
+
+    ``params`` are values of parameters, ``data`` files of data sets, ``models`` the modules of models that the spec
+    leaves open. ``dual`` is a kind for all multipliers, or kinds by family; ``minimize`` false drops the objective.
+    Raises ProblemError.
+    """
+    source: Source | None = None
+    files = {name: Path(file) for name, file in (data or {}).items()}
+    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
+    overrides = {name: _written(value) for name, value in (params or {}).items()}
+    try:
+        found = find(str(spec))
+        source = found.source
+        understood = understand(source, overrides, duals, minimize, SourceContext(folder=found.folder))
+        understood.refuse()
+        assert understood.spec is not None
+        check_data(files, understood.spec)
+        _check_models(models or {}, understood.spec)
+    except Refusal as refusal:
+        raise ProblemError(refusal.diagnostics, source) from None
+    options = RunOptions(overrides=overrides, dual=duals, minimize=minimize, data=files)
+    return Problem(understood, found.folder, options, dict(models or {}))
+
+
+def _written(value: float | int | str) -> str:
+    """A value as ``--set`` would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_models(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> None:
+    names = [model.name for model in spec.models]
+    for name in models:
+        if name not in names:
+            raise refuse("PD710", name=name, names=", ".join(f"`{item}`" for item in names), near=nearest(name, names))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A spec that was understood, with what it is run with."""
+
+    understood: Understood
+    folder: Path
+    options: RunOptions
+    models: Mapping[str, nn.Module]
+
+    @property
+    def graph(self) -> Graph:
+        """The lowered spec."""
+        assert self.understood.graph is not None
+        return self.understood.graph
+
+    def solve(self, **options: Any) -> Run:
+        """Run it. ``options`` are those of ``RunOptions``: ``out``, ``seed``, ``quick``, ``limit``, ``budget``,
+        ``device``, ...
+
+        Raises ProblemError for wrong data and runs that fail.
+        """
+        from dataclasses import replace
+
+        from pdual.runtime.execute import default_workers, execute
+
+        source = self.understood.source
+        context = SourceContext(folder=self.folder, workers=default_workers())
+        try:
+            outcome = execute(self.graph, source.text, replace(self.options, **options), context, given=self.models)
+        except Refusal as refusal:
+            raise ProblemError(refusal.diagnostics, source) from None
+        return Run(outcome)
+
+    def explain(self) -> str:
+        """What ``pdual explain`` prints."""
+        from pdual.explaining.collect import explanation
+        from pdual.explaining.render import render
+
+        return "\n".join(line.text for line in render(explanation(self.graph.spec, self.graph)))
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{data.layout.columns} multipliers a row of {data.data}" for data in self.graph.data)
+        return f"<Problem {self.graph.spec.name}: {counts or 'no constraints'}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.explain())}</pre>"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that ended."""
+
+    outcome: Outcome
+
+    @property
+    def metrics(self) -> Metrics:
+        """What ``metrics.json`` holds."""
+        return self.outcome.metrics
+
+    @property
+    def folder(self) -> Path:
+        """Where the run was left."""
+        return self.outcome.folder.path
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every train row meets every constraint."""
+        return self.outcome.verdict.feasible
+
+    def predict(self, model: str, rows: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """The outputs of a trained model for new rows.
+
+        ``rows`` maps the arguments of its signature to tensors [rows, *axes], complex ones as they are; outputs come
+        back likewise, the only unnamed output as ``""``. Raises KeyError for a model or an argument that is not there.
+        """
+        import torch
+
+        module = self.outcome.run.problem.models[model]
+        weight = next((item for item in module.parameters()), torch.zeros(()))
+        inputs: dict[str, Tensor] = {}
+        for name, value in rows.items():
+            parts = {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
+            for part, tensor in parts.items():
+                kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
+                inputs[part] = tensor.to(device=weight.device, dtype=kind)
+        with torch.no_grad():
+            found: Mapping[str, Tensor] = module(inputs).outputs
+        return _joined(found)
+
+    def multipliers(self, split: str = "train") -> Mapping[str, Tensor]:
+        """The multipliers of a split by part (``voltage.upper``): [rows, entries], scaled; not a number where rows have
+        none.
+        """
+        found: dict[str, Tensor] = {}
+        for lane in self.outcome.run.lanes:
+            if split not in lane.table.splits:
+                continue
+            read = lane.evaluate(split).multipliers
+            if read is None:
+                continue
+            layout = lane.program.layout
+            for part, start in zip(layout.parts, layout.starts, strict=True):
+                found[part.name] = read[:, start : start + part.size]
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.metrics.problem}: {self.metrics.status}, in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        from pdual.cli.results import lines
+
+        return f"<pre>{escape(chr(10).join(lines(self.outcome)))}</pre>"
+
+
+def _joined(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Real and imaginary parts as one complex tensor."""
+    import torch
+
+    joined: dict[str, Tensor] = {}
+    for name, value in outputs.items():
+        base, _, part = name.rpartition(".")
+        if part == "im" or name == "im":
+            continue
+        if part == "re" or name == "re":
+            joined[base] = torch.complex(value, outputs[f"{base}.im" if base else "im"])
+        else:
+            joined[name] = value
+    return joined

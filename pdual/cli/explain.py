@@ -1,0 +1,104 @@
+"""``pdual explain``: what was understood of a spec."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdual.cli.options import (
+    DualOption,
+    JsonOption,
+    MinimizeOption,
+    SetOption,
+    SpecArgument,
+    assignments,
+    duals,
+    keeps_objective,
+)
+
+if TYPE_CHECKING:
+    from pdual.explaining.render import Line
+    from pdual.understanding import Understood
+
+
+class Stage(StrEnum):
+    """The forms that a spec takes on its way."""
+
+    AST = "ast"
+    TYPED = "typed"
+    IR = "ir"
+    CODE = "code"
+
+
+def explain(
+    spec: SpecArgument,
+    sets: SetOption = [],  # noqa: B006 - typer reads it, nothing writes to it
+    dual: DualOption = [],  # noqa: B006
+    minimize: MinimizeOption = None,
+    stage: Annotated[Stage | None, typer.Option(help="Print a form of the spec instead.", show_default=False)] = None,
+    uses: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Print what reads a name instead.", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+) -> int:
+    """Show what was understood: sets, models, objective, constraints, multipliers."""
+    from pdual.cli import output
+    from pdual.finding import find
+    from pdual.runtime.context import SourceContext
+    from pdual.understanding import understand
+
+    found = find(spec)
+    context = SourceContext(folder=found.folder)
+    understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
+    code = output.exit_code(understood.diagnostics)
+    name, content, lines = _content(understood, stage, uses)
+    if json:
+        output.document("explain", code, understood.diagnostics, found.source, **{name: content})
+        return code
+    _print(lines)
+    if understood.diagnostics:
+        sys.stdout.flush()
+        output.show(understood.diagnostics, found.source, sys.stderr if code else sys.stdout)
+    return code
+
+
+def _content(understood: Understood, stage: Stage | None, uses: str | None) -> tuple[str, object, Sequence[Line]]:
+    """The key of the JSON document, its value, and the same for people."""
+    from pdual.explaining.render import Line, render
+
+    if stage is not None:
+        from pdual.explaining.stages import stage_of
+
+        text = stage_of(understood, str(stage))
+        return "stage", {"name": str(stage), "text": text}, [Line(line) for line in (text or "").splitlines()]
+    if understood.spec is None:
+        return "explanation", None, ()
+    if uses is not None:
+        from pdual.explaining.uses import uses_of
+
+        places = uses_of(understood.source, uses)
+        lines = [Line(f"{place.line}:{place.column}  {place.what}  {place.text}") for place in places]
+        return "uses", [place.as_json() for place in places], lines or [Line(f"nothing reads {uses}")]
+    from pdual.explaining.collect import explanation
+
+    found = explanation(understood.spec, understood.graph)
+    return "explanation", found.as_json(), [*render(found), Line("")]
+
+
+def _print(lines: Sequence[Line]) -> None:
+    from pdual.cli.output import wants_colour
+
+    if not wants_colour(sys.stdout):
+        for line in lines:
+            print(line.text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(Text(line.text, style="bold cyan" if line.heading else ""))

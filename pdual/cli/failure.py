@@ -1,0 +1,82 @@
+"""Ways a command ends before it has said its own last word."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from pdual.cli import output
+from pdual.dsl.diagnostics import Diagnostic, Refusal, diagnostic
+from pdual.dsl.spans import Source
+
+
+def refused(refusal: Refusal, arguments: Sequence[str], source: Source | None = None) -> int:
+    """A mistake outside any spec's text, or one that a command left to its caller."""
+    return _report(refusal.diagnostics, arguments, source)
+
+
+def misused(error: Any, arguments: Sequence[str]) -> int:
+    """A mistake in the arguments, as the parser of arguments words it."""
+    message = str(error.format_message()).strip().rstrip(".")
+    if not message:  # typer's way of saying that the help has been printed, since nothing was asked
+        return output.USAGE
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "pdual"
+    worded = (message[:1].lower() + message[1:]).replace("'", "`")
+    return _report([diagnostic("PD700", message=worded, command=command)], arguments)
+
+
+def interrupted(arguments: Sequence[str]) -> int:
+    """Ctrl-C where nothing was there to be saved."""
+    if _wants_json(arguments):
+        output.document(_command(arguments), output.INTERRUPTED, (), None, interrupted=True)
+    print("interrupted", file=sys.stderr)
+    return output.INTERRUPTED
+
+
+def broken(error: BaseException, arguments: Sequence[str]) -> int:
+    """A bug in pdual: the traceback goes to a file that the message names."""
+    stage = _stage(error)
+    worded = f"{type(error).__name__}: {error}".splitlines()[0]
+    found = diagnostic("PD999", stage=stage, error=worded, file=_saved(error, arguments))
+    return _report([found], arguments)
+
+
+def _report(found: Sequence[Diagnostic], arguments: Sequence[str], source: Source | None = None) -> int:
+    code = output.exit_code(found)
+    if _wants_json(arguments):
+        output.document(_command(arguments), code, found, source)
+    else:
+        output.show(found, source, sys.stderr)
+    return code
+
+
+def _stage(error: BaseException) -> str:
+    """The innermost module of ours that the error came through."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = [name for name in frames if str(name).split(".")[0] == "pdual"]
+    return f"`{ours[-1]}`" if ours else "`pdual`"
+
+
+def _saved(error: BaseException, arguments: Sequence[str]) -> str:
+    from pdual import __version__
+
+    handle, path = tempfile.mkstemp(prefix="pdual-bug-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"pdual {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
+        file.write(f"command: pdual {' '.join(arguments)}\n\n")
+        file.writelines(traceback.format_exception(error))
+    return path
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    return "--json" in arguments
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return next((item for item in arguments if not item.startswith("-")), "")

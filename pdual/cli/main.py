@@ -1,0 +1,79 @@
+"""``pdual``: the command line. Every way out of it goes through ``main``: an exit code, and nothing else, comes back.
+
+Nothing here, and nothing that the modules of the commands import at their top, is heavy: ``pdual --help`` answers at
+once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pdual.cli import check, explain, run
+
+#: A mistake on the command line; typer exports only this subclass of it.
+USAGE_ERROR = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="pdual",
+    help="Learning with requirements that hold on every sample.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(check.check)
+app.command("explain")(explain.explain)
+app.command("run")(run.run)
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from pdual import __version__
+
+        print(f"pdual {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave the process with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = perform(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone (`pdual explain x | head`): nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code)
+
+
+def perform(arguments: Sequence[str]) -> int:
+    """Run a command; mistakes become diagnostics, anything unforeseen a bug report. Returns the exit code."""
+    from pdual.cli import failure
+    from pdual.dsl.diagnostics import Refusal
+
+    try:
+        returned = typer.main.get_command(app).main(list(arguments), prog_name="pdual", standalone_mode=False)
+        return returned if isinstance(returned, int) else 0
+    except Refusal as refusal:
+        return failure.refused(refusal, arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        return failure.interrupted(arguments)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if isinstance(error, USAGE_ERROR):
+            return failure.misused(error, arguments)
+        return failure.broken(error, arguments)
+
+
+if __name__ == "__main__":
+    main()

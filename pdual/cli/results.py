@@ -1,0 +1,92 @@
+"""What a run came to: verdict, a table of every split, expectations, time; for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pdual.dsl.diagnostics import Diagnostic, diagnostic
+from pdual.explaining.render import table
+from pdual.explaining.text import number
+
+if TYPE_CHECKING:
+    from pdual.runtime.execute import Outcome
+    from pdual.runtime.expectations import Expectation
+    from pdual.runtime.records import SplitMetrics
+    from pdual.understanding import Understood
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """The end of a run, as it is printed."""
+    from pdual.runtime import verdict
+
+    yield from verdict.lines(outcome.verdict)
+    yield ""
+    splits = outcome.metrics.splits
+    columns = [_column(found) for found in splits.values()]
+    names = list(dict.fromkeys(name for column in columns for name in column))
+    rows = [[name, *(column.get(name, "-") for column in columns)] for name in names]
+    yield from table([["", *splits], *rows])
+    for item in outcome.expectations:
+        yield f"expected {item.name}: {relation(item)}{'' if item.holds else ', which does not hold'}"
+    timing = outcome.metrics.timing
+    yield ""
+    spent = f"{timing.total_s:.1f} s, {timing.cpu_s:.1f} s of CPU"
+    yield f"{outcome.metrics.status} after {timing.outer} outer iterations: {spent}"
+    yield f"run folder: {outcome.folder.path}"
+
+
+def _column(found: SplitMetrics) -> dict[str, str]:
+    """One split: what is measured, and its value in words."""
+    column = {"rows": f"{found.rows:,}"}
+    if found.objective is not None:
+        column["objective"] = f"{found.objective:.6g}"
+    for name, summary in found.metrics.items():
+        column[name] = f"{summary.mean:.4g} ± {summary.std:.2g}"
+    violation = found.violation
+    if violation is not None:
+        column["violation, mean"] = _amount(violation.mean.mean, violation.unit)
+        column["violation, largest of a row"] = _amount(violation.max.mean, violation.unit)
+        column["violation, largest of all"] = _amount(violation.max.max, violation.unit)
+        column["rows that are met"] = f"{violation.feasible_rows:.2%}"
+    if found.rows_at_cap is not None:
+        column["rows at the cap"] = f"{found.rows_at_cap:.2%}"
+    return column
+
+
+def _amount(value: float, unit: str) -> str:
+    """A violation: percent of the range where it is a fraction of one."""
+    from pdual.runtime.records import RANGE
+
+    if unit == RANGE:
+        return f"{value:.3%} of range"
+    return f"{value:.3g}" + ("" if unit == "1" else f" {unit}")
+
+
+def relation(item: Expectation) -> str:
+    """``0.008 <= 0.01``, with the values that were found."""
+    pairs = zip(item.operators, item.values[1:], strict=True)
+    return number(item.values[0]) + "".join(f" {operator} {number(value)}" for operator, value in pairs)
+
+
+def missed(outcome: Outcome, understood: Understood) -> tuple[Diagnostic, ...]:
+    """A diagnostic for every expectation that does not hold, where it stands in the spec."""
+    assert understood.spec is not None
+    spans = {expect.name: expect.span for expect in understood.spec.expects}
+    return tuple(
+        diagnostic("PD650", spans[item.name], name=item.name, data=item.data, split=item.split, found=relation(item))
+        for item in outcome.expectations
+        if not item.holds
+    )
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """The content of the JSON document of ``run``; ``metrics`` is what ``metrics.json`` holds."""
+    return {
+        "folder": str(outcome.folder.path),
+        "status": outcome.metrics.status,
+        "verdict": asdict(outcome.verdict),
+        "expectations": [asdict(item) for item in outcome.expectations],
+        "metrics": outcome.metrics.model_dump(mode="json", by_alias=True),
+    }

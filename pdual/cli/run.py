@@ -1,0 +1,162 @@
+"""``pdual run``: compile, load, solve, evaluate, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdual.cli.options import (
+    DataOption,
+    DeviceChoice,
+    DualOption,
+    JsonOption,
+    MinimizeOption,
+    PrecisionChoice,
+    SetOption,
+    SpecArgument,
+    assignments,
+    data_files,
+    duals,
+    keeps_objective,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from pdual.finding import Found
+    from pdual.runtime.execute import Outcome
+    from pdual.runtime.options import RunOptions
+    from pdual.understanding import Understood
+
+
+def run(
+    spec: SpecArgument,
+    sets: SetOption = [],  # noqa: B006 - typer reads it, nothing writes to it
+    dual: DualOption = [],  # noqa: B006
+    minimize: MinimizeOption = None,
+    data: DataOption = [],  # noqa: B006
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run. [default: runs/NAME-TIME]", show_default=False)
+    ] = None,
+    device: Annotated[DeviceChoice, typer.Option(help="Where to compute.")] = DeviceChoice.AUTO,
+    precision: Annotated[PrecisionChoice, typer.Option(help="Of models and rows.")] = PrecisionChoice.FLOAT32,
+    compile: Annotated[bool, typer.Option("--compile", help="Let torch compile the programs.")] = False,  # noqa: A002
+    seed: Annotated[int, typer.Option(help="Of weights and batches.", min=0)] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, else with the last one of this problem.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and iterations: a first look.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End after this time: 90s, 5m, 2h.", show_default=False)
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", help="At most N rows of each split.", min=1, show_default=False)
+    ] = None,
+    init: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Start from the weights of this run.", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every outer iteration.")] = False,
+) -> int:
+    """Solve a problem and leave a folder with what came out."""
+    from pdual.cli import failure, output
+    from pdual.dsl.diagnostics import Refusal
+    from pdual.finding import find
+    from pdual.runtime.context import SourceContext
+    from pdual.runtime.options import RunOptions
+    from pdual.understanding import check_data, understand
+
+    options = RunOptions(
+        out=out,
+        overrides=assignments(sets, "--set"),
+        dual=duals(dual),
+        minimize=keeps_objective(minimize),
+        data=data_files(data),
+        device=device.value,
+        precision=precision.value,
+        compile=compile,
+        seed=seed,
+        resume=resume,
+        quick=quick,
+        budget=seconds(budget),
+        limit=limit,
+        initial=init,
+        command=tuple(sys.argv),
+    )
+    found = find(spec)
+    context = SourceContext(folder=found.folder)
+    understood = understand(found.source, options.overrides, options.dual, options.minimize, context)
+    try:
+        understood.refuse()
+        assert understood.spec is not None
+        check_data(options.data, understood.spec)
+        outcome, interrupted = _perform(found, understood, options, quiet, verbose)
+    except Refusal as refusal:
+        return failure.refused(refusal, ["run", "--json"] if json else ["run"], found.source)
+    return _report(outcome, interrupted, understood, spec, json, output.exit_code(understood.diagnostics))
+
+
+def _perform(
+    found: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool
+) -> tuple[Outcome, bool]:
+    """The run, and whether Ctrl-C ended it."""
+    from dataclasses import replace
+
+    from pdual.cli.interrupt import Interrupt
+    from pdual.cli.output import show
+    from pdual.cli.progress import progress
+    from pdual.runtime.context import SourceContext
+    from pdual.runtime.execute import default_workers, execute
+
+    assert understood.graph is not None
+    if options.resume and options.out is None:
+        options = replace(options, out=_last_run(understood.graph.spec.name))
+    show(understood.diagnostics, found.source, sys.stderr)
+    shown = progress(quiet, verbose)
+    context = SourceContext(folder=found.folder, workers=default_workers(), progress=shown)
+    try:
+        with Interrupt() as interrupt:
+            outcome = execute(
+                understood.graph,
+                found.source.text,
+                options,
+                context,
+                progress=shown,
+                log=shown.log,
+                stop=interrupt.asked,
+            )
+    finally:
+        shown.close()
+    return outcome, interrupt.came
+
+
+def _last_run(problem: str) -> Path:
+    """The folder under ``runs`` in which a run of the problem began last. Raises PD711."""
+    from pdual.dsl.diagnostics import refuse
+
+    root = Path("runs")
+    places = [path.parent for path in root.glob(f"{problem}-*/run.json")]
+    if not places:
+        raise refuse("PD711", problem=problem, folder=root)
+    return max(places, key=lambda place: place.name)
+
+
+def _report(outcome: Outcome, interrupted: bool, understood: Understood, spec: str, json: bool, code: int) -> int:
+    from pdual.cli import output, results
+
+    missed = results.missed(outcome, understood)
+    code = output.INTERRUPTED if interrupted else code or output.exit_code(missed)
+    if json:
+        content = results.as_json(outcome)
+        output.document("run", code, (*understood.diagnostics, *missed), understood.source, **content)
+    else:
+        for line in results.lines(outcome):
+            print(line)
+        output.show(missed, understood.source, sys.stderr)
+    if interrupted:
+        path = outcome.folder.path
+        print(f"interrupted; what was reached is saved: `pdual run {spec} --resume --out {path}`", file=sys.stderr)
+    return code

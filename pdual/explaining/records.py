@@ -1,0 +1,178 @@
+"""What was understood of a spec, as plain values: ``explain`` prints them, ``explain --json`` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+#: Smallest and largest, over entries.
+Span2: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamFact:
+    """A parameter: its value in force, its default, its declared range."""
+
+    name: str
+    type: str
+    value: float | int | str
+    default: float | int | str
+    range: tuple[float | None, float | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetFact:
+    """An index set; ``size`` is None where its members are not known. ``given`` names the structure it comes from."""
+
+    name: str
+    size: int | None
+    members: tuple[str, ...]  # the first and the last where there are many
+    given: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFact:
+    """A field with its type, declared range and column."""
+
+    name: str
+    type: str
+    range: tuple[float | None, float | None] | None
+    column: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFact:
+    """Known structure; ``notes`` are what its source has to say about it."""
+
+    name: str
+    source: str
+    settings: str
+    summary: str
+    fields: tuple[FieldFact, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataFact:
+    """A data set; ``rows`` of each split, None where only the data tell."""
+
+    name: str
+    source: str | None
+    settings: str
+    summary: str
+    rows: Mapping[str, int] | None
+    fields: tuple[FieldFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFact:
+    """A model; ``parameters`` is None while a size is not known."""
+
+    name: str
+    signature: str
+    architecture: str
+    parameters: int | None
+    features: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveFact:
+    """A term of the objective; ``data`` is None where it needs none. ``weight`` words what a row counts for."""
+
+    data: str | None
+    text: str
+    scale: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartFact:
+    """One part of a family: one real relation with one multiplier an entry.
+
+    ``normal_form`` is ``left - right <= 0`` or ``== 0``. ``entries`` are live on every row, or on some (``masked``);
+    ``filtered`` were removed by a filter, ``without_side`` have an infinite bound. ``range`` (feasible) and
+    ``residual`` (where ``left - right`` lies) are in the problem's units; ``scale`` divides. ``multiplier`` is scaled.
+    """
+
+    name: str
+    family: str
+    part: str
+    data: str
+    sets: tuple[str, ...]
+    normal_form: str
+    sense: str
+    entries: int
+    masked: bool
+    filtered: int
+    without_side: int
+    range: Span2 | None
+    scale: Span2 | None
+    residual: Span2 | None
+    dual: str
+    cap: float | None
+    multiplier: Span2
+
+
+@dataclass(frozen=True, slots=True)
+class DualFact:
+    """How some parts are held.
+
+    ``parameters``: numbers that hold them, None while a size is not known; ``is_default``: the spec does not say.
+    """
+
+    data: str
+    kind: str
+    parts: tuple[str, ...]
+    columns: int
+    cap: float
+    text: str
+    reads: tuple[str, ...]
+    parameters: int | None
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateFact:
+    """What holds the multipliers of a data set: a table of all of them, 4 bytes each, against what the spec chose."""
+
+    data: str
+    per_row: int
+    rows: int | None
+    table_bytes: int | None
+    parameters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """A metric or an expectation as written."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered."""
+
+    problem: str
+    title: str
+    params: tuple[ParamFact, ...]
+    sets: tuple[SetFact, ...]
+    givens: tuple[GivenFact, ...]
+    data: tuple[DataFact, ...]
+    models: tuple[ModelFact, ...]
+    objective: tuple[ObjectiveFact, ...]
+    lagrangian: str
+    parts: tuple[PartFact, ...]
+    duals: tuple[DualFact, ...]
+    state: tuple[StateFact, ...]
+    metrics: tuple[NamedText, ...]
+    expects: tuple[NamedText, ...]
+    solve: tuple[NamedText, ...]
+    lowered: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON data; names are those of the records."""
+        from dataclasses import asdict
+
+        return asdict(self)

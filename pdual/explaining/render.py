@@ -1,0 +1,235 @@
+"""An explanation as aligned text of at most ``WIDTH`` columns: sections of lines, styled apart from their wording."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pdual.explaining.records import DataFact, Explanation, FieldFact, GivenFact, ModelFact, PartFact, StateFact
+from pdual.explaining.rows import unbounded
+from pdual.explaining.text import between, number, size
+
+WIDTH = 100
+_INDENT = "  "
+
+
+class Line(NamedTuple):
+    """One line; ``heading`` lines start a section."""
+
+    text: str
+    heading: bool = False
+
+
+def render(found: Explanation) -> list[Line]:
+    """The whole explanation."""
+    sections = (
+        _problem(found),
+        _params(found),
+        _sets(found),
+        *(_given(item) for item in found.givens),
+        *(_data(item) for item in found.data),
+        _models(found),
+        _objective(found),
+        _constraints(found),
+        _normal_forms(found),
+        _duals(found),
+        _named("metrics", [(item.name, item.text) for item in found.metrics]),
+        _named("expected after the run", [(item.name, item.text) for item in found.expects]),
+        _named("solve", [(item.name, item.text) for item in found.solve]),
+    )
+    lines: list[Line] = []
+    for section in sections:
+        body = list(section)
+        if body:
+            lines += [*([Line("")] if lines else []), *body]
+    return lines
+
+
+def _problem(found: Explanation) -> Iterator[Line]:
+    yield Line(f"{found.problem}: {found.title}", heading=True)
+
+
+def _params(found: Explanation) -> Iterator[Line]:
+    rows = [
+        (
+            item.name,
+            str(item.value) if isinstance(item.value, str) else number(item.value),
+            f"in [{between(*item.range)}]" if item.range is not None else "",
+            f"(default {item.default})" if item.value != item.default else "",
+        )
+        for item in found.params
+    ]
+    yield from _section("parameters", table(rows))
+
+
+def _sets(found: Explanation) -> Iterator[Line]:
+    rows = [
+        (
+            item.name,
+            "size not known" if item.size is None else f"{item.size:,}",
+            _members(item.members, item.size),
+            f"from {item.given}" if item.given is not None else "",
+        )
+        for item in found.sets
+    ]
+    yield from _section("sets", table(rows))
+
+
+def _members(members: Sequence[str], size: int | None) -> str:
+    if size is None or len(members) == size:
+        return ", ".join(members)
+    return f"{', '.join(members[:-1])}, ... {members[-1]}"
+
+
+def _given(item: GivenFact) -> Iterator[Line]:
+    yield Line(f"given {item.name} = {item.settings}", heading=True)
+    yield from _wrapped(item.summary)
+    yield from _wrapped(_fields(item.fields))
+    for note in item.notes:
+        yield from _wrapped(f"note: {note}")
+
+
+def _data(item: DataFact) -> Iterator[Line]:
+    source = f" = {item.settings}" if item.source is not None else ""
+    yield from _wrapped(f"data {item.name}{source}", indent="", heading=True)
+    yield from _wrapped(item.summary)
+    rows = "known when the data are read"
+    if item.rows is not None:
+        rows = ", ".join(f"{count:,} {split}" for split, count in item.rows.items())
+    yield from _wrapped(f"rows: {rows}")
+    yield from _wrapped(_fields(item.fields))
+
+
+def _fields(fields: Sequence[FieldFact]) -> str:
+    return "fields: " + ", ".join(_field(item) for item in fields) if fields else ""
+
+
+def _field(item: FieldFact) -> str:
+    bounds = f" in [{between(*item.range)}]" if item.range is not None else ""
+    column = f' from "{item.column}"' if item.column is not None else ""
+    return f"{item.name}: {item.type}{bounds}{column}"
+
+
+def _models(found: Explanation) -> Iterator[Line]:
+    if found.models:
+        yield Line("models", heading=True)
+    for item in found.models:
+        yield from _model(item)
+
+
+def _model(item: ModelFact) -> Iterator[Line]:
+    yield from _wrapped(item.signature)
+    yield from _wrapped(f"= {item.architecture}", indent=_INDENT * 2)
+    counted = "parameters not known yet" if item.parameters is None else f"{item.parameters:,} parameters"
+    features = f"; features: {item.features}" if item.features is not None else ""
+    yield from _wrapped(f"{counted}{features}", indent=_INDENT * 2)
+
+
+def _objective(found: Explanation) -> Iterator[Line]:
+    if not found.objective:
+        yield Line("objective: none, what is feasible is looked for", heading=True)
+        return
+    yield Line("objective, minimised", heading=True)
+    for item in found.objective:
+        scale = f"   divided by {number(item.scale)}" if item.scale not in (None, 1.0) else ""
+        yield from _wrapped(f"{item.text}{scale}")
+
+
+def _constraints(found: Explanation) -> Iterator[Line]:
+    if not found.lowered:
+        return
+    if not found.parts:
+        yield Line("constraints: none", heading=True)
+        return
+    yield Line(f"constraints: {_total(found)}", heading=True)
+    head = ("part", "entries", "left out", "range", "scale", "left - right", "dual", "cap", "multiplier")
+    yield from (Line(_INDENT + row) for row in table([head, *(_part(item) for item in found.parts)]))
+    yield from _wrapped(f"convention: {found.lagrangian}")
+
+
+def _total(found: Explanation) -> str:
+    counts: dict[str, int] = {}
+    for part in found.parts:
+        counts[part.data] = counts.get(part.data, 0) + part.entries
+    return ", ".join(f"{count:,} multipliers a row of {data}" for data, count in counts.items())
+
+
+def _part(item: PartFact) -> tuple[str, ...]:
+    counts = ((item.filtered, "filtered"), (item.without_side, "infinite"))
+    left_out = [f"{count} {why}" for count, why in counts if count]
+    left_out += ["some by row"] if item.masked else []
+    residual = item.residual
+    return (
+        item.name,
+        str(item.entries),
+        ", ".join(left_out) or "-",
+        between(*item.range) if item.range is not None else "-",
+        ("range" if item.range == item.scale else between(*item.scale)) if item.scale is not None else "-",
+        f"{item.sense} 0" if residual is None or unbounded(residual) else f"{item.sense} 0, in {between(*residual)}",
+        item.dual,
+        "-" if item.cap is None else number(item.cap),
+        between(*item.multiplier),
+    )
+
+
+def _normal_forms(found: Explanation) -> Iterator[Line]:
+    rows = [(item.name, item.normal_form) for item in found.parts]
+    yield from _named("normal forms", rows)
+
+
+def _duals(found: Explanation) -> Iterator[Line]:
+    if not found.duals:
+        return
+    yield Line("duals", heading=True)
+    for item in found.duals:
+        reason = ", since the spec does not say" if item.is_default else ""
+        count = "" if item.parameters is None else f"; {item.parameters:,} numbers"
+        yield from _wrapped(f"{', '.join(item.parts)}: {item.kind}{reason}")
+        yield from _wrapped(f"{item.text}{count}" if item.text != item.kind else count.removeprefix("; "), _INDENT * 2)
+    for state in found.state:
+        yield from _wrapped(_state(state))
+
+
+def _state(state: StateFact) -> str:
+    table_of = f"a table of all multipliers of {state.data}"
+    held = "not known yet" if state.parameters is None else f"{state.parameters:,} numbers"
+    if state.rows is None or state.table_bytes is None:
+        return f"{table_of}: rows x {state.per_row} x 4 bytes; here: {held}"
+    numbers = state.rows * state.per_row
+    share = "" if not state.parameters else f", 1 for every {number(numbers / state.parameters)}"
+    return (
+        f"{table_of}: {state.rows:,} train rows x {state.per_row} = {numbers:,} numbers, {size(state.table_bytes)}; "
+        f"here: {held}{share}"
+    )
+
+
+def _named(heading: str, rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
+    if not rows:
+        return
+    yield Line(heading, heading=True)
+    width = max(len(name) for name, _ in rows)
+    hanging = _INDENT + " " * (width + 2)
+    for name, value in rows:
+        yield from _wrapped(value, f"{_INDENT}{name:<{width}}  ", hanging)
+
+
+def _section(heading: str, rows: Sequence[str]) -> Iterator[Line]:
+    if rows:
+        yield Line(heading, heading=True)
+        yield from (Line(_INDENT + row) for row in rows)
+
+
+def _wrapped(text: str, indent: str = _INDENT, hanging: str | None = None, heading: bool = False) -> Iterator[Line]:
+    hanging = f"{indent}{_INDENT}" if hanging is None else hanging
+    for line in textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    ):
+        yield Line(line, heading)
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as their widest cell, two spaces apart; empty columns are left out."""
+    filled = [place for place in range(len(rows[0]) if rows else 0) if any(row[place] for row in rows)]
+    widths = {place: max(len(row[place]) for row in rows) for place in filled}
+    return [_INDENT.join(f"{row[place]:<{widths[place]}}" for place in filled).rstrip() for row in rows]

@@ -1,0 +1,109 @@
+"""``explain --stage``: the forms that a spec takes, as text. Only ``code`` imports torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.ir import Node, topological
+from pdual.dsl import typed
+from pdual.dsl.parser import parse
+from pdual.dsl.spans import Source, Span
+from pdual.understanding import Understood
+
+_LONGEST = 96
+
+
+def stage_of(understood: Understood, stage: str) -> str | None:
+    """The form called ``ast``, ``typed``, ``ir`` or ``code``; None where the spec did not come that far."""
+    if stage == "ast":
+        spec, _ = parse(understood.source)
+        return None if spec is None else dump(spec)
+    if stage == "typed":
+        return None if understood.spec is None else dump(understood.spec)
+    if understood.graph is None:
+        return None
+    return _ir(understood.graph) if stage == "ir" else _code(understood.graph)
+
+
+def dump(node: object) -> str:
+    """A tree of records, one field a line where it does not fit on one; without spans, None and empty tuples."""
+    return "\n".join(_dump(node, 0))
+
+
+def _dump(node: object, depth: int) -> Iterator[str]:
+    flat = _flat(node)
+    pad = "  " * depth
+    if len(flat) + len(pad) <= _LONGEST or not (isinstance(node, tuple) or is_dataclass(node)):
+        yield pad + flat
+        return
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _dump(item, depth)
+        return
+    yield f"{pad}{type(node).__name__}"
+    for name, value in _shown(node):
+        flat = f"{name} = {_flat(value)}"
+        if len(flat) + len(pad) + 2 <= _LONGEST:
+            yield f"{pad}  {flat}"
+        else:
+            yield f"{pad}  {name} ="
+            yield from _dump(value, depth + 2)
+
+
+def _flat(node: object) -> str:
+    match node:
+        case typed.LetRef(definition=definition):
+            # Its body stands with the block's lets; in place, a chain of lets would be printed again and again.
+            return f"LetRef({definition.name}#{definition.identity})"
+        case typed.IndexRef(binder=binder):
+            return f"IndexRef({binder.name}#{binder.identity})"
+        case tuple():
+            return f"[{', '.join(map(_flat, node))}]"
+    if is_dataclass(node) and not isinstance(node, type):
+        return f"{type(node).__name__}({', '.join(f'{name} = {_flat(value)}' for name, value in _shown(node))})"
+    return repr(node) if isinstance(node, str) else str(node)
+
+
+def _shown(node: object) -> list[tuple[str, object]]:
+    assert is_dataclass(node)
+    found = [(field.name, getattr(node, field.name)) for field in fields(node)]
+    return [(name, value) for name, value in found if value not in (None, ()) and not isinstance(value, Span | Source)]
+
+
+def _ir(graph: Graph) -> str:
+    return "\n\n".join(_data_ir(data) for data in graph.data)
+
+
+def _data_ir(data: DataGraph) -> str:
+    lines = [f"over {data.data}"]
+    lines += [f"  {node}" for node in topological(data.roots)]
+    lines += [f"  {name} <- %{node.identity}" for name, node in _roots(data)]
+    return "\n".join(lines)
+
+
+def _roots(data: DataGraph) -> Iterator[tuple[str, Node]]:
+    for term in data.objective:
+        yield "objective", term.value
+    for part in data.parts:
+        yield part.layout.name, part.residual
+        if part.mask is not None:
+            yield f"{part.layout.name} where", part.mask
+    for name, node in data.metrics:
+        yield f"metric {name}", node
+    for name, node in data.features.items():
+        yield f"features {name}", node
+
+
+def _code(graph: Graph) -> str:
+    import torch
+
+    from pdual.compiler.assemble import assemble
+    from pdual.runtime.prepare import build_models
+
+    models = build_models(graph, {}, torch.float32, {})
+    return "\n".join(
+        f"# over {program.data}\n{program.train.get_submodule('inner').code}"
+        for program in assemble(graph, models, torch.float32)
+    )

@@ -1,0 +1,113 @@
+"""Pieces of a spec as text: what the author wrote, on one line; normal forms; numbers, settings and types."""
+
+from __future__ import annotations
+
+import re
+
+from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, OptimiserUse, Settings
+from pdual.dsl.declarations.signature import Output, Signature
+from pdual.dsl.parts import PartShape
+from pdual.dsl.spans import Source, Span
+
+_COMMENT = re.compile(r"#[^\n]*")
+_SPACE = re.compile(r"\s+")
+_OPENERS, _CLOSERS = "([{", ")]}"
+
+
+def written(source: Source, span: Span) -> str:
+    """The text of a span on one line, without comments."""
+    # A text may hold a `#`, which starts no comment.
+    pieces = re.split(r'("(?:[^"\\\n]|\\.)*")', source.text[span.start : span.end])
+    plain = "".join(piece if odd % 2 else _COMMENT.sub("", piece) for odd, piece in enumerate(pieces))
+    return _SPACE.sub(" ", plain).strip()
+
+
+def normal_form(operands: tuple[str, ...], shape: PartShape) -> str:
+    """``left - right <= 0``, or ``== 0``, of one part."""
+    left, right = (_component(operands[place], shape.component) for place in (shape.left, shape.right))
+    relation = "==" if shape.equality else "<="
+    if right in ("0", "0.0"):
+        return f"{left} {relation} 0"
+    return f"{_guarded(left, ' if ')} - {_guarded(right, ' if ', ' + ', ' - ')} {relation} 0"
+
+
+def _component(operand: str, component: str) -> str:
+    return operand if not component or operand in ("0", "0.0") else f"{component}({operand})"
+
+
+def _guarded(operand: str, *operators: str) -> str:
+    """In parentheses where one of the operators stands outside all brackets, or a sign in front."""
+    loose = _outside_brackets(operand)
+    needs = any(operator in loose for operator in operators) or (" - " in operators and loose.startswith("-"))
+    return f"({operand})" if needs else operand
+
+
+def _outside_brackets(operand: str) -> str:
+    depth, kept = 0, []
+    for letter in operand:
+        depth -= letter in _CLOSERS
+        kept.append(letter if depth == 0 else ".")
+        depth += letter in _OPENERS
+    return "".join(kept)
+
+
+def number(value: float) -> str:
+    """A number to four significant digits; whole ones whole."""
+    whole = abs(value) < 1e15 and value == int(value)
+    return str(int(value)) if whole else f"{value:.4g}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """``0.94 .. 1.06``; one number where both are the same."""
+    ends = [infinite if end is None else number(end) for end, infinite in ((low, "-inf"), (high, "inf"))]
+    return ends[0] if ends[0] == ends[1] else " .. ".join(ends)
+
+
+def size(count: int) -> str:
+    """Bytes for people: ``9.9 MB``."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} TB"
+
+
+def use(name: str, settings: Settings) -> str:
+    """``mlp(hidden = [128, 128])``: a registered name with the settings that were written."""
+    fields = [field for field in type(settings).model_fields if field in settings.model_fields_set]
+    return f"{name}({', '.join(f'{field} = {setting(getattr(settings, field))}' for field in fields)})"
+
+
+def setting(value: object) -> str:
+    """The value of a setting, as a spec would write it."""
+    match value:
+        case ArchitectureUse(architecture=name, settings=settings) | OptimiserUse(optimiser=name, settings=settings):
+            return use(name, settings)
+        case Settings():
+            name = type(value).__name__.removesuffix("Settings")
+            return use(name.lower(), value)
+        case GivenReference(given=name) | GivenField(field=name):
+            return name
+        case bool():
+            return str(value).lower()
+        case float() | int():
+            return f"{value:g}" if isinstance(value, float) else str(value)
+        case str():
+            return f'"{value}"'
+        case list() | tuple():
+            return f"[{', '.join(setting(item) for item in value)}]"
+    return str(value)
+
+
+def signature(model: str, found: Signature) -> str:
+    """``dispatch(load: complex[bus]) -> { v: complex[bus], s: complex[gen] }``."""
+    inputs = ", ".join(f"{name}: {kind}" for name, kind in found.inputs)
+    outputs = [_output(item) for item in found.outputs]
+    unnamed = len(outputs) == 1 and not found.outputs[0].name
+    return f"{model}({inputs}) -> {outputs[0] if unnamed else '{ ' + ', '.join(outputs) + ' }'}"
+
+
+def _output(output: Output) -> str:
+    bounds = "" if output.low is None and output.high is None else f" in [{between(output.low, output.high)}]"
+    return f"{output.name}: {output.type}{bounds}" if output.name else f"{output.type}{bounds}"
