@@ -101,7 +101,7 @@ def _data_graph(
     blocks = [block for block in spec.blocks if block.data == data]
     grouped = next((block for block in blocks if block.group_by is not None), None)
     if grouped is not None:
-        raise refuse("PD253", grouped.span, data=data)
+        raise refuse("PD293", grouped.span, data=data)
     lowering = Lowering(spec, Builder(), keys)
     objective = tuple(
         ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))

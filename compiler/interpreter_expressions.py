@@ -103,9 +103,7 @@ def _called(call: ModelCall, scope: Scope, features: bool) -> Value:
     """One call with equal arguments is one call, however often it is written."""
     arguments = tuple(value_of(argument, scope) for argument in call.arguments)
     ask = scope.row.features if features else scope.row.models
-    return scope.remember(
-        ("model", call.model, features, frozen(arguments)), lambda: ask(call.model, arguments)
-    )
+    return scope.remember(("model", call.model, features, frozen(arguments)), lambda: ask(call.model, arguments))
 
 
 # --- element-wise ------------------------------------------------------------------------------------------

@@ -262,7 +262,7 @@ class Lowering:
             nodes.extend(_nodes(value))
             names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
         if any(node.axes for node in nodes):
-            raise refuse("PD251", call.span, model=call.model)
+            raise refuse("PD291", call.span, model=call.model)
         return CallValue(self.builder.call(call.model, names, nodes), model.signature)
 
     def _outputs(self, call: CallValue) -> Value:

@@ -51,7 +51,7 @@ def family_rows(
     """The parts of one family, in the order of rows."""
     axes = own_axes(family.binders)
     if any(axis is None for axis in axes):
-        raise refuse("PD252", family.span, family=family.name)
+        raise refuse("PD292", family.span, family=family.name)
     named = [axis for axis in axes if axis is not None]
     indices = {b.identity: lowering.builder.index(a) for b, a in zip(family.binders, named, strict=True)}
     mask = _family_mask(family, lowering, indices)

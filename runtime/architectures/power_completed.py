@@ -67,10 +67,9 @@ class PowerCompleted(nn.Module):
         self.names = names
         self.steps, self.reach = settings.steps, 1 + settings.overshoot
         self.units, self.buses = len(box[0]) // 2, len(plan.correct) // 2
-        usual = np.concatenate((grid.load.real, grid.load.imag))
         self._exact: dict[str, Reals] = {
-            "usual": usual,
-            "swing": SWING * np.where(usual == 0, np.abs(usual[usual != 0]).mean(), np.abs(usual)),
+            "usual": np.concatenate((grid.load.real, grid.load.imag)),
+            "swing": SWING * np.concatenate((_sizes(grid.load.real), _sizes(grid.load.imag))),
             "middle": box[0],
             "amplitude": box[1],
             **vars(plan),
@@ -129,6 +128,13 @@ class PowerCompleted(nn.Module):
         current = (voltage @ self.network).view(-1, 2, 2, self.buses)
         power = (voltage.view(-1, 1, 2, self.buses) * current).sum(2)
         return voltage, power.view(-1, 2 * self.buses)
+
+
+def _sizes(demand: Reals) -> Reals:
+    """The size of each bus's demand; where it has none, the mean of those that have one, 1 per unit without any."""
+    sizes = np.abs(demand)
+    present = sizes[sizes > 0]
+    return np.where(sizes > 0, sizes, present.mean() if len(present) else 1.0)
 
 
 def soft_box(grid: Grid, labels: Sequence[str], settings: PowerCompletedSettings) -> tuple[Reals, Reals]:

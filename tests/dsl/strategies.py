@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import hypothesis.strategies as st
 
-from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
+from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.typed import (
     Aggregate,
     Apply,
@@ -32,7 +32,7 @@ from pdual.dsl.typed import (
     TypedExpression,
     TypedFamily,
 )
-from pdual.dsl.types import BOOL, INT, REAL, ArrayType, Element, Kind, MemberOf, SetAxis
+from pdual.dsl.types import INT, REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 from tests.dsl.world import FIELDS, GIVEN, MODEL_TYPES, NET, TOKEN
 
 Reach: TypeAlias = tuple[Binder, ...]
@@ -101,6 +101,14 @@ class Grower:
         """One of the options; the first is the simplest."""
         return self._draw(st.sampled_from(options))
 
+    def pick(self, *options: TypedExpression) -> TypedExpression:
+        """One of the expressions."""
+        return self.choose(*options)
+
+    def perhaps(self) -> bool:
+        """Yes or no, rather no."""
+        return self.choose(False, False, True)
+
     def binder(self, axis: str, where: TypedExpression | None = None) -> Binder:
         """A fresh index over a set or over the tokens."""
         number = next(self._fresh)
@@ -111,9 +119,9 @@ class Grower:
     def member(self, of: str, reach: Reach, depth: int = 1) -> TypedExpression:
         """A member of a set: an index in reach, a literal, or another one through a map."""
         bound = [index(binder) for binder in reach if binder.axis == SetAxis(of)]
-        if bound and self.choose(True, True, False):
-            return self.choose(*bound)
-        forms = ["literal", *(["map", "row"] if depth else []), "argmax"]
+        if bound and not self.perhaps():
+            return self.pick(*bound)
+        forms = ["literal", "row", *(["map", "row", "map", "argmax"] if depth else [])]
         match self.choose(*forms):
             case "map":
                 name, other = ("best", "b") if of == "a" else ("home", "a")
@@ -121,7 +129,7 @@ class Grower:
             case "row" if of == "a":
                 return row_field("label")
             case "row":
-                return select(row_field("pick"), self.member("a", reach, depth - 1))
+                return select(row_field("pick"), self.member("a", reach, 0))
             case "argmax":
                 return Aggregate(ArrayType(MemberOf(of)), "argmax", (self.distinct(of, reach),))
         return Literal(ArrayType(MemberOf(of)), self.choose(0, 1))
@@ -129,9 +137,9 @@ class Grower:
     def distinct(self, of: str, reach: Reach) -> TypedExpression:
         """A real array over a set whose entries are far apart."""
         if of == "a":
-            return self.choose(given_field("x"), row_field("u"), output("p", row_field("u")))
-        matrix = self.choose(given_field("m"), row_field("grid"))
-        return self.choose(given_field("y"), row_field("v"), select(matrix, self.member("a", reach, 0)))
+            return self.pick(given_field("x"), row_field("u"), output("p", row_field("u")))
+        matrix = self.pick(given_field("m"), row_field("grid"))
+        return self.pick(given_field("y"), row_field("v"), select(matrix, self.member("a", reach, 0)))
 
     # --- truth values --------------------------------------------------------------------------------------
 
@@ -165,16 +173,16 @@ class Grower:
     def real_leaf(self, reach: Reach) -> TypedExpression:
         """A literal, a parameter, an entry of a field or of a model's output."""
         tokens = [binder for binder in reach if binder.axis == TOKEN]
-        if tokens and self.choose(True, False):
+        if tokens and not self.perhaps():
             return select(self.words(), index(self.choose(*tokens)))
         match self.choose("literal", "param", "given", "matrix", "scalar", "row", "output", "table", "score"):
             case "param":
-                return self.choose(ParamRef(REAL, "tau"), ParamRef(INT, "level"))
+                return self.pick(ParamRef(REAL, "tau"), ParamRef(INT, "level"))
             case "given":
                 of = self.choose("a", "b")
                 return select(given_field("x" if of == "a" else "y"), self.member(of, reach))
             case "matrix":
-                base = self.choose(given_field("m"), row_field("grid"))
+                base = self.pick(given_field("m"), row_field("grid"))
                 return select(base, self.member("a", reach), self.member("b", reach))
             case "scalar":
                 return row_field("s")
@@ -182,15 +190,15 @@ class Grower:
                 of = self.choose("a", "b")
                 return select(row_field("u" if of == "a" else "v"), self.member(of, reach))
             case "output":
-                argument = self.choose(row_field("u"), given_field("x"))
+                argument = self.pick(row_field("u"), given_field("x"))
                 return select(output("p", argument), self.member("a", reach))
             case "table":
-                arguments = (self.choose(row_field("v"), given_field("y")), row_field("s"))
+                arguments = (self.pick(row_field("v"), given_field("y")), row_field("s"))
                 call = ModelCall(MODEL_TYPES["table"], "table", arguments)
                 return select(call, self.member("a", reach), self.member("b", reach))
             case "score":
                 return ModelCall(MODEL_TYPES["score"], "score", (row_field("c"),))
-        return self.choose(real(0.5), real(-1.5), real(0.0), Literal(INT, 1), Literal(INT, 2))
+        return self.pick(real(0.5), real(-1.5), real(0.0), Literal(INT, 1), Literal(INT, 2))
 
     def words(self) -> TypedExpression:
         """The log-probabilities of the tokens of one call; all calls of a row are of one length."""
@@ -218,13 +226,13 @@ class Grower:
             "divide": lambda: apply("divide", self.real(reach, deeper), self.large(reach, deeper)),
             "roots": lambda: apply(self.choose("log", "sqrt"), self.large(reach, deeper)),
             "exp": lambda: apply("exp", apply("tanh", self.real(reach, deeper))),
-            "power": lambda: apply("power", self.large(reach, 0), self.choose(real(-0.5), real(1.5), Literal(INT, 3))),
+            "power": lambda: apply("power", self.large(reach, 0), self.pick(real(-0.5), real(1.5), Literal(INT, 3))),
             "where": lambda: apply("where", self.truth(reach, 1), self.real(reach, deeper), self.real(reach, deeper)),
             "bce": lambda: apply("bce", self.real(reach, deeper), self.truth(reach, 1)),
             "tail": lambda: Aggregate(
                 REAL,
                 self.choose("top_mean", "bottom_mean"),
-                (self.distinct(self.choose("a", "b"), reach), self.choose(real(0.5), real(0.1), real(1.0))),
+                (self.distinct(self.choose("a", "b"), reach), self.pick(real(0.5), real(0.1), real(1.0))),
             ),
             "reduce": lambda: self.reduce(self.real, reach, deeper),
             "extreme": lambda: self.reduce(self.real, reach, deeper, ("max", "min")),
@@ -265,7 +273,7 @@ class Grower:
             ),
             "mixed": lambda: apply(
                 self.choose("add", "subtract", "multiply"),
-                *self.choose((0, 1), (1, 0)) and self._shuffled(self.real(reach, deeper), self.complex_(reach, deeper)),
+                *self._shuffled(self.real(reach, deeper), self.complex_(reach, deeper)),
             ),
             "unary": lambda: apply(self.choose("negate", "conj", "square"), self.complex_(reach, deeper)),
             "exp": lambda: apply("exp", self.complex_leaf(reach)),
@@ -307,15 +315,25 @@ class Grower:
         for axis in self.choose(*axes):
             binders.append(self.filtered(axis, (*reach, *binders), maybe_none=function in ("sum", "count")))
         inside = body((*reach, *binders), depth)
+        for binder in binders:
+            if binder.axis == TOKEN:  # its length is that of the arrays it is used with
+                inside = self.with_token(binder, inside)
         result = REDUCTIONS[function].result(element_of(inside))
         assert result is not None
         return Reduce(ArrayType(result), function, tuple(binders), inside)
+
+    def with_token(self, binder: Binder, value: TypedExpression) -> TypedExpression:
+        """The value, also depending on the token that an index stands at."""
+        token = select(self.words(), index(binder))
+        if element_of(value) is Kind.BOOL:
+            return apply("and", value, apply("below", token, real(-0.7)))
+        return apply("add", value, token)
 
     def filtered(self, axis: str, reach: Reach, maybe_none: bool) -> Binder:
         """An index, perhaps with a filter; without ``maybe_none`` one that always keeps something."""
         binder = self.binder(axis)
         if axis == "token":
-            if not (maybe_none and self.choose(False, True)):
+            if not (maybe_none and self.perhaps()):
                 return binder
             where: TypedExpression = apply("below", select(self.words(), index(binder)), real(-1.2))
             return Binder(binder.identity, binder.name, binder.axis, where)
@@ -340,7 +358,7 @@ class Grower:
                 return apply("equal", index(binder), self.member("b", reach))
             image, target = select(given_field("best"), index(binder)), self.member("a", reach)
         else:
-            through = self.choose(given_field("home"), row_field("pick"))
+            through = self.pick(given_field("home"), row_field("pick"))
             image, target = select(through, index(binder)), self.member("b", reach)
         return apply("equal", *self._shuffled(image, target))
 
@@ -348,7 +366,7 @@ class Grower:
         """A let read at members in reach: a new one, or one that is there already."""
         wanted = (Kind.COMPLEX,) if body == self.complex_ else (Kind.REAL, Kind.INT)
         known = [item for item in self._lets if self._element(item) in wanted]
-        if known and self.choose(False, True):
+        if known and self.perhaps():
             definition = self.choose(*known)
         else:
             axes = self.choose(("a",), (), ("b",), ("a", "b"))

@@ -51,14 +51,9 @@ EXPONENT = st.sampled_from([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0
 POINT_EXPONENT = EXPONENT.map(lambda n: (Interval(n, n), n))
 
 CASES: Mapping[str, st.SearchStrategy[tuple[tuple[Interval, Any], ...]]] = {
-    **{
-        name: numbers(ENDS, ENDS) for name in ("add", "subtract", "multiply", "divide", "max", "min", "atan2")
-    },
+    **{name: numbers(ENDS, ENDS) for name in ("add", "subtract", "multiply", "divide", "max", "min", "atan2")},
     **{name: numbers(ENDS, ENDS) for name in ("equal", "unequal", "at_most", "at_least", "below", "above")},
-    **{
-        name: numbers(ENDS)
-        for name in ("negate", "square", "abs", "exp", "tanh", "sigmoid", "softplus", "relu")
-    },
+    **{name: numbers(ENDS) for name in ("negate", "square", "abs", "exp", "tanh", "sigmoid", "softplus", "relu")},
     **{name: numbers(ENDS) for name in ("sin", "cos", "as_real")},
     **{name: numbers(NOT_NEGATIVE) for name in ("sqrt", "root")},
     "log": numbers(POSITIVE),
@@ -162,9 +157,7 @@ def test_modulus_by_parts_is_in_its_range(parts: tuple[tuple[Interval, float], .
         ("atan2", [(-1, 1), (-1, 2)], (-math.pi, math.pi)),
     ],
 )
-def test_ranges_are_tight(
-    name: str, boxes: Sequence[tuple[float, float]], expected: tuple[float, float]
-) -> None:
+def test_ranges_are_tight(name: str, boxes: Sequence[tuple[float, float]], expected: tuple[float, float]) -> None:
     found = rule(name)(*(Interval(float(lo), float(hi)) for lo, hi in boxes))
     assert found.lo == pytest.approx(expected[0], rel=1e-14, abs=2e-15)
     assert found.hi == pytest.approx(expected[1], rel=1e-14, abs=2e-15)
@@ -248,9 +241,7 @@ def candidates(draw: st.DrawFn) -> list[tuple[Interval, Interval, float, bool]]:
 @pytest.mark.parametrize("name", sorted(REDUCTIONS))
 @given(items=candidates())
 @settings(max_examples=60, deadline=None)
-def test_reduced_value_is_in_the_range(
-    name: str, items: list[tuple[Interval, Interval, float, bool]]
-) -> None:
+def test_reduced_value_is_in_the_range(name: str, items: list[tuple[Interval, Interval, float, bool]]) -> None:
     reduction = REDUCTIONS[name]
     found = reduction.interval([(box, kept) for box, kept, _, _ in items])
     values = [value for _, _, value, truth in items if truth]

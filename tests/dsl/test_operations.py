@@ -100,10 +100,7 @@ ARGUMENTS: Mapping[str, Arguments] = {
     "sigmoid": every(TAME),
     "softplus": every(TAME | SMALL),
     "relu": every(TAME),
-    "equal": every(FEW, FEW)
-    | every(TRUTH, TRUTH)
-    | every(MEMBER, MEMBER)
-    | every(FEW_COMPLEX, FEW | FEW_COMPLEX),
+    "equal": every(FEW, FEW) | every(TRUTH, TRUTH) | every(MEMBER, MEMBER) | every(FEW_COMPLEX, FEW | FEW_COMPLEX),
     "unequal": every(FEW, FEW) | every(TRUTH, TRUTH) | every(MEMBER, MEMBER) | every(FEW, FEW_COMPLEX),
     "at_most": every(FEW, FEW),
     "at_least": every(FEW, FEW),
@@ -238,9 +235,7 @@ NOT_SMOOTH = {
 
 def as_real_numbers(arguments: Sequence[float | complex]) -> list[float]:
     return [
-        part
-        for value in arguments
-        for part in ((value.real, value.imag) if isinstance(value, complex) else (value,))
+        part for value in arguments for part in ((value.real, value.imag) if isinstance(value, complex) else (value,))
     ]
 
 
@@ -275,9 +270,7 @@ def test_gradient_is_the_central_difference(name: str, point: tuple[float | comp
         assert (0.0 if gradient is None else gradient.item()) == pytest.approx(expected, rel=2e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("name", "at"), [("abs", 0.0), ("abs", 0j), ("arg", 0j), ("abs2", 0j), ("relu", 0.0)]
-)
+@pytest.mark.parametrize(("name", "at"), [("abs", 0.0), ("abs", 0j), ("arg", 0j), ("abs2", 0j), ("relu", 0.0)])
 def test_gradient_at_zero_is_zero(name: str, at: float | complex) -> None:
     numbers = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in as_real_numbers((at,))]
     combined(OPERATIONS[name], (at,), numbers).backward()  # type: ignore[no-untyped-call]
@@ -341,9 +334,7 @@ def real_points(operation: Operation) -> st.SearchStrategy[tuple[float, ...]]:
     return st.tuples(*[domain] * operation.arity)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(n for n, o in OPERATIONS.items() if o.curvature is not Curvature.UNKNOWN)
-)
+@pytest.mark.parametrize("name", sorted(n for n, o in OPERATIONS.items() if o.curvature is not Curvature.UNKNOWN))
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
@@ -363,11 +354,7 @@ def test_curvature_holds_at_midpoints(name: str, data: st.DataObject) -> None:
 @settings(max_examples=30, deadline=None)
 def test_monotone_arguments_move_the_value_one_way(name: str, data: st.DataObject) -> None:
     operation = OPERATIONS[name]
-    signs = (
-        operation.monotone
-        if len(operation.monotone) == operation.arity
-        else operation.monotone * operation.arity
-    )
+    signs = operation.monotone if len(operation.monotone) == operation.arity else operation.monotone * operation.arity
     low = data.draw(real_points(operation))
     for position, sign in enumerate(signs):
         more = low[position] + data.draw(within(0.0, 5.0))

@@ -1,4 +1,4 @@
-"""A small world for generated programs: two sets, structure on them, three rows, and models that are plain functions."""
+"""A small world for generated programs: two sets, structure on them, three rows, models that are plain functions."""
 
 from __future__ import annotations
 
@@ -187,6 +187,6 @@ def spec(
         averages=(),
         blocks=(block,),
         expects=(),
-        solve=SolveSettings(),
+        solve=SolveSettings.model_validate({}),
         source=Source("world.pdual", ""),
     )

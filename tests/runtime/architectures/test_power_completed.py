@@ -327,7 +327,8 @@ def test_the_proposer_sees_deviations_in_tenths(known: Known) -> None:
     built = model(known).double()
     seen: dict[str, Tensor] = {}
     built.proposer.register_forward_pre_hook(lambda module, given: seen.update(given[0]))
-    answer(built, 1.07 * grid.load.real[None] + 0.93j * grid.load.imag + 0.001)
+    load = (1.07 * grid.load.real + 0.001 + 0.93j * grid.load.imag).astype(np.complex128)
+    answer(built, load[None])
     for part, change, extra in (("real", 0.07, 0.001), ("imag", -0.07, 0.0)):
         own = getattr(grid.load, part)
         mean = sum(abs(value) for value in own if value) / sum(value != 0 for value in own)
