@@ -15,10 +15,14 @@ from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.rows import PartRows
+from pdual.dsl.diagnostics import refuse
 
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
     """One program for every data set that a block ranges over; they share ``models``."""
+    for data in graph.data:
+        if data.grouped is not None:
+            raise refuse("PD293", data.grouped, data=data.data)
     constants = Constants(graph.knowns, graph.sizes)
     return tuple(_program(graph, data, constants, models, dtype) for data in graph.data)
 

@@ -98,10 +98,8 @@ def _data_graph(
     minimize: bool,
     found: Collector,
 ) -> DataGraph:
-    blocks = [block for block in spec.blocks if block.data == data]
-    grouped = next((block for block in blocks if block.group_by is not None), None)
-    if grouped is not None:
-        raise refuse("PD293", grouped.span, data=data)
+    blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
+    grouped = next((block.span for block in spec.blocks if block.data == data and block.group_by is not None), None)
     lowering = Lowering(spec, Builder(), keys)
     objective = tuple(
         ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
@@ -127,7 +125,7 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, keys, walk, overrides, features, found)
     )
-    return DataGraph(data, objective, parts, metrics, features, duals, layout)
+    return DataGraph(data, objective, parts, metrics, features, duals, layout, grouped)
 
 
 def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) -> float:

@@ -117,9 +117,10 @@ class Emission:
     def finish(self, outputs: Any) -> fx.GraphModule:
         """The module that returns these proxies."""
         self._graph.output(fx.node.map_aggregate(outputs, lambda item: item.node if isinstance(item, fx.Proxy) else item))
-        self._graph.eliminate_dead_code()
         module = fx.GraphModule(self._root, self._graph)
-        self._graph.lint()
+        module.graph.eliminate_dead_code()
+        module.graph.lint()
+        module.recompile()
         return module
 
     def _proxy(self, node: fx.Node) -> Any:

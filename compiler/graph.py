@@ -11,6 +11,7 @@ from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations.interval import Interval
+from pdual.dsl.spans import Span
 from pdual.dsl.types import Axis
 
 
@@ -61,6 +62,7 @@ class DataGraph:
     features: Mapping[str, Node]
     duals: tuple[DualChoice, ...]
     layout: Layout
+    grouped: Span | None = None  # a block over groups, which is checked but not lowered yet
 
     @property
     def roots(self) -> tuple[Node, ...]:

@@ -82,12 +82,22 @@ def _product(x: float, y: float) -> float:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """``a * b``; exact when one side is the point 0 or 1."""
-    for one, other in ((a, b), (b, a)):
-        if one.is_point and one.lo in (0.0, 1.0):
-            return other if one.lo == 1.0 else one
-    ends = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return outward(min(ends), max(ends))
+    """``a * b``; an end that is a product with 0 or 1 is exact, and a sign is never lost to rounding."""
+    low, high = inf, -inf
+    for x in (a.lo, a.hi):
+        for y in (b.lo, b.hi):
+            value = _product(x, y)
+            exact = x in _UNITS or y in _UNITS
+            low = min(low, value if exact else nextafter(value, -inf))
+            high = max(high, value if exact else nextafter(value, inf))
+    if (a.lo >= 0 and b.lo >= 0) or (a.hi <= 0 and b.hi <= 0):
+        low = max(low, 0.0)
+    if (a.lo >= 0 and b.hi <= 0) or (a.hi <= 0 and b.lo >= 0):
+        high = min(high, 0.0)
+    return Interval(low, high)
+
+
+_UNITS = (0.0, 1.0, -1.0)
 
 
 def reciprocal(a: Interval) -> Interval:

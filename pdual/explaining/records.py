@@ -1,17 +1,18 @@
-"""What was understood of a spec, as plain values: ``explain`` prints them, ``explain --json`` writes them."""
+"""What was understood of a spec, as plain values: ``explain`` prints them, ``explain --json`` writes them.
+
+Named tuples, not dataclasses: making one takes a tenth of the time, and ``explain`` has half a second for everything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 #: Smallest and largest, over entries.
 Span2: TypeAlias = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ParamFact:
+class ParamFact(NamedTuple):
     """A parameter: its value in force, its default, its declared range."""
 
     name: str
@@ -21,8 +22,7 @@ class ParamFact:
     range: tuple[float | None, float | None] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SetFact:
+class SetFact(NamedTuple):
     """An index set; ``size`` is None where its members are not known. ``given`` names the structure it comes from."""
 
     name: str
@@ -31,8 +31,7 @@ class SetFact:
     given: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FieldFact:
+class FieldFact(NamedTuple):
     """A field with its type, declared range and column."""
 
     name: str
@@ -41,8 +40,7 @@ class FieldFact:
     column: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenFact:
+class GivenFact(NamedTuple):
     """Known structure; ``notes`` are what its source has to say about it."""
 
     name: str
@@ -53,8 +51,7 @@ class GivenFact:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DataFact:
+class DataFact(NamedTuple):
     """A data set; ``rows`` of each split, None where only the data tell."""
 
     name: str
@@ -65,8 +62,7 @@ class DataFact:
     fields: tuple[FieldFact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFact:
+class ModelFact(NamedTuple):
     """A model; ``parameters`` is None while a size is not known."""
 
     name: str
@@ -76,8 +72,7 @@ class ModelFact:
     features: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectiveFact:
+class ObjectiveFact(NamedTuple):
     """A term of the objective; ``data`` is None where it needs none. ``weight`` words what a row counts for."""
 
     data: str | None
@@ -85,8 +80,7 @@ class ObjectiveFact:
     scale: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PartFact:
+class PartFact(NamedTuple):
     """One part of a family: one real relation with one multiplier an entry.
 
     ``normal_form`` is ``left - right <= 0`` or ``== 0``. ``entries`` are live on every row, or on some (``masked``);
@@ -113,8 +107,7 @@ class PartFact:
     multiplier: Span2
 
 
-@dataclass(frozen=True, slots=True)
-class DualFact:
+class DualFact(NamedTuple):
     """How some parts are held.
 
     ``parameters``: numbers that hold them, None while a size is not known; ``is_default``: the spec does not say.
@@ -131,8 +124,7 @@ class DualFact:
     is_default: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StateFact:
+class StateFact(NamedTuple):
     """What holds the multipliers of a data set: a table of all of them, 4 bytes each, against what the spec chose."""
 
     data: str
@@ -142,16 +134,14 @@ class StateFact:
     parameters: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NamedText:
+class NamedText(NamedTuple):
     """A metric or an expectation as written."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered."""
 
     problem: str
@@ -173,6 +163,14 @@ class Explanation:
 
     def as_json(self) -> dict[str, Any]:
         """As JSON data; names are those of the records."""
-        from dataclasses import asdict
+        found = _plain(self)
+        assert isinstance(found, dict)
+        return found
 
-        return asdict(self)
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,152 @@
+"""The two meanings agree: the interpreter's scalar loops and the compiled program, on generated programs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from torch import Tensor, nn
+
+from pdual.compiler.assemble import assemble
+from pdual.compiler.compile import lower
+from pdual.compiler.interpreter import evaluate, metric_of, objective_of, rows_of
+from pdual.compiler.program import Evaluation, Program
+from pdual.dsl.declarations.signature import part_names
+from pdual.dsl.typed import TypedExpression, TypedFamily, TypedMetric, TypedObjective, TypedSpec
+from pdual.dsl.types import ArrayType, Kind, RaggedAxis
+from pdual.runtime.data import Ragged
+from tests.dsl import strategies, world
+
+# --- the world in tensors ----------------------------------------------------------------------------------
+
+
+def parts_of(name: str, values: Sequence[Any], kind: ArrayType) -> dict[str, Any]:
+    """One value a row as the tensors that carry it, [rows, ...]."""
+    if any(isinstance(axis, RaggedAxis) for axis in kind.axes):
+        ends = torch.tensor([0, *(len(value) for value in values)]).cumsum(0)
+        return {name: Ragged(torch.tensor([x for value in values for x in value], dtype=torch.float64), ends)}
+    if kind.element is Kind.COMPLEX:
+        whole = torch.tensor(values, dtype=torch.complex128)
+        return dict(zip(part_names(name, kind), (whole.real.clone(), whole.imag.clone()), strict=True))
+    return {name: torch.tensor(values, dtype=torch.float64 if kind.element is Kind.REAL else None)}
+
+
+class PlainModel(nn.Module):
+    """A model of the world: rows to Python values, the plain function, and back."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        signature = world.SIGNATURES[self.name]
+        count = len(inputs["@row"])
+        columns: list[list[Any]] = []
+        for name, kind in signature.inputs:
+            assert isinstance(kind, ArrayType)
+            found = [inputs[part].double() for part in part_names(name, kind)]
+            whole = torch.complex(*found) if len(found) == 2 else found[0]
+            # What is the same in every row comes without the batch.
+            columns.append((whole if whole.dim() > len(kind.axes) else whole.expand(count, *whole.shape)).tolist())
+        results = [world.models(self.name, arguments) for arguments in zip(*columns, strict=True)]
+        outputs: dict[str, Any] = {}
+        for output in signature.outputs:
+            values = [result[output.name] if output.name else result for result in results]
+            outputs |= parts_of(output.name, values, output.type)
+        return outputs, {}
+
+
+def compiled(spec: TypedSpec) -> Program:
+    models = nn.ModuleDict({name: PlainModel(name) for name in world.SIGNATURES})
+    graph, _ = lower(spec, {"g": world.KNOWN})
+    return assemble(graph, models, torch.float64)[0]
+
+
+def run(program: Program) -> Evaluation:
+    """The program on all rows of the world at once."""
+    values: dict[str, Any] = {}
+    for name, kind in world.FIELDS.items():
+        values |= parts_of(name, [row[name] for row in world.ROWS], kind)
+    found: Evaluation = program.evaluate(values, torch.arange(len(world.ROWS)))
+    return found
+
+
+def close(found: float, expected: float) -> bool:
+    return found == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def metrics_of(expressions: Mapping[str, TypedExpression]) -> TypedSpec:
+    return world.spec([TypedMetric(name, expression) for name, expression in expressions.items()])
+
+
+def check(expressions: Mapping[str, TypedExpression]) -> None:
+    """Every expression has the interpreter's value in every row of the compiled batch."""
+    spec = metrics_of(expressions)
+    found = run(compiled(spec)).metrics
+    for metric in spec.blocks[0].metrics:
+        for position, row in enumerate(world.rows()):
+            expected = metric_of(metric, world.environment(), row)
+            assert close(found[metric.name][position].item(), expected), strategies.written(metric.value)
+
+
+GENERATED = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@given(strategies.reals())
+@GENERATED
+def test_real_expressions(expression: TypedExpression) -> None:
+    check({"value": expression})
+
+
+@given(strategies.complexes())
+@GENERATED
+def test_complex_expressions(expression: TypedExpression) -> None:
+    check({"re": strategies.apply("re", expression), "im": strategies.apply("im", expression)})
+
+
+@given(strategies.reals(ragged=True))
+@GENERATED
+def test_ragged_expressions(expression: TypedExpression) -> None:
+    check({"value": expression})
+
+
+@given(strategies.truths(), strategies.members("a"), strategies.members("b"))
+@GENERATED
+def test_truth_values_and_members(truth: TypedExpression, a: TypedExpression, b: TypedExpression) -> None:
+    at = strategies.select(strategies.given_field("m"), a, b)
+    check({"truth": truth, "entry": at})
+
+
+@given(strategies.families(), strategies.reals(depth=2))
+@GENERATED
+def test_families_and_objectives(family: TypedFamily, value: TypedExpression) -> None:
+    spec = world.spec([], [family], [TypedObjective(value, strategies.real(2.0))])
+    with warnings.catch_warnings():
+        program = compiled(spec)
+    found = run(program)
+    assert found.objective is not None
+    mask: Tensor = torch.ones_like(found.residuals, dtype=torch.bool) if found.mask is None else found.mask
+    for position, row in enumerate(world.rows()):
+        expected = objective_of(spec.blocks[0], world.environment(), row, scaled=True)
+        assert close(found.objective[position].item(), expected)
+        entries = {(entry.part, entry.members): entry for entry in rows_of(family, world.environment(), row)}
+        column = 0
+        for part in program.layout.parts:
+            for members, scale in zip(part.members, part.scale, strict=True):
+                entry = entries.pop((part.part, members))
+                assert bool(mask[position, column]) is not entry.masked
+                assert close(found.residuals[position, column].item() * scale, entry.residual)
+                column += 1
+        # What the ranges rule out beforehand has no column; here the row has to rule it out.
+        assert all(entry.masked for entry in entries.values())
+
+
+def test_the_interpreter_evaluates_the_world() -> None:
+    call = strategies.output("p", strategies.row_field("u"))
+    assert evaluate(call, world.environment(), world.rows()[0]) == pytest.approx([-0.0726247, -0.2962979, 0.9453516])
