@@ -132,7 +132,7 @@ def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]
         emission.buffer(torch.cat(offsets), "offset"), together, emission.buffer(torch.cat(factors), "factor")
     )
     mask = _mask(emission, parts)
-    return (residuals, None) if mask is None else (torch.where(mask, residuals, torch.zeros((), dtype=emission.dtype)), mask)
+    return (residuals, None) if mask is None else (torch.where(mask, residuals, 0.0), mask)
 
 
 def _mask(emission: Emission, parts: Sequence[PartRows]) -> Any:

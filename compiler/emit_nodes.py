@@ -172,8 +172,7 @@ class NodeEmitter:
         if mask is not None:
             kept = self.aligned(values[1], mask, axes, 0, node.ragged, node.batched)
             fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
-            kept, wide = _tail(kept, len(node.inner)), torch.as_tensor(fill, dtype=self._dtype(body))
-            value = torch.where(kept, value, wide)
+            value = torch.where(_tail(kept, len(node.inner)), value, fill)
         if missing:
             lead = [-1] if node.batched else []
             value = value.expand(*lead, *(self.sizes[axis.set] for axis in axes), *self._inner(node.inner))
@@ -183,9 +182,6 @@ class NodeEmitter:
         kept = self.aligned(value, mask, axes, 0, node.ragged, node.batched).to(self.dtype)
         lead = [-1] if node.batched and mask.batched else []
         return kept.expand(*lead, *(self.sizes[axis.set] for axis in axes))
-
-    def _dtype(self, node: Node) -> torch.dtype:
-        return {Scalar.REAL: self.dtype, Scalar.INT: torch.int64, Scalar.BOOL: torch.bool}[node.kind]
 
     def _scatter(self, node: Node, values: Sequence[Any]) -> Any:
         function, start, end = node.attributes
@@ -228,7 +224,7 @@ class NodeEmitter:
             return self._leaf(kernels.reduce_segments, value, self.offsets[name], function)
         kept = _tail(self.aligned(values[1], node.arguments[1], node.axes, 0, name, True), inner)
         fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
-        value = torch.where(kept, value, torch.as_tensor(fill, dtype=self._dtype(body)))
+        value = torch.where(kept, value, fill)
         total = self._leaf(kernels.reduce_segments, value, self.offsets[name], "sum" if function == "mean" else function)
         if function != "mean":
             return total

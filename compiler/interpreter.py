@@ -21,6 +21,7 @@ from pdual.compiler.interpreter_scope import (
     Scope,
     Value,
 )
+from pdual.dsl.operations import REDUCTIONS
 from pdual.dsl.parts import PartShape, part_shapes
 from pdual.dsl.typed import (
     Apply,
@@ -29,7 +30,9 @@ from pdual.dsl.typed import (
     FieldRef,
     LetRef,
     ModelCall,
+    Reduce,
     SquaredNorm,
+    TypedAverage,
     TypedBlock,
     TypedExpression,
     TypedFamily,
@@ -45,6 +48,7 @@ __all__ = [
     "RowEntry",
     "RowValues",
     "Value",
+    "average_of",
     "evaluate",
     "is_constant",
     "metric_of",
@@ -121,6 +125,28 @@ def rows_of(family: TypedFamily, environment: Environment, row: RowValues | Grou
         for shape in part_shapes(family.operators, complex_valued)
         for scope, masked in entries
         if (entry := _entry(family, shape, scope, masked)) is not None
+    ]
+
+
+def average_of(average: TypedAverage, environment: Environment, rows: Sequence[RowValues]) -> list[RowEntry]:
+    """The parts of a constraint on an average over these rows, as ``rows_of`` gives those of a family at one row.
+
+    Raises EvaluationError as ``evaluate`` does, and where there are no rows.
+    """
+    nowhere = Scope(environment, RowValues({}), {})
+
+    def operand_of(operand: TypedExpression) -> float:
+        if not isinstance(operand, Reduce) or operand.binders != (average.binder,):
+            return float(value_of(operand, nowhere))
+        if not rows:
+            raise nowhere.error("mean over none", operand.span)
+        return float(REDUCTIONS["mean"].meaning([evaluate(operand.body, environment, row) for row in rows]))
+
+    values = [operand_of(operand) for operand in average.operands]
+    return [
+        RowEntry(shape.name, (), values[shape.left], values[shape.right])
+        for shape in part_shapes(average.operators, complex_valued=False)
+        if shape.equality or (values[shape.left] > -inf and values[shape.right] < inf)
     ]
 
 

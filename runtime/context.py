@@ -34,6 +34,7 @@ class Progress:
 class SourceContext:
     """What a source may use: the files it may open, where it may cache, what is known, whom to tell."""
 
+    name: str = ""
     span: Span = NOWHERE
     knowns: Mapping[str, Known] = field(default_factory=dict)
     fields: Mapping[str, TypedField] = field(default_factory=dict)

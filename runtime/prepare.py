@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -17,6 +18,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.signature import Signature
+from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.context import SourceContext
@@ -38,9 +40,10 @@ def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: Sou
 
 
 def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Known], context: SourceContext) -> Table:
-    declaration = sources()[data.source or "bound"]
+    declaration = sources()[data.source or BOUND_NAME]
     own = replace(
         context,
+        name=data.name,
         span=data.span,
         knowns=knowns,
         fields={item.name: item for item in data.fields},
@@ -92,8 +95,6 @@ def build_models(
             models[model.name] = _built(model.architecture, model.signature, graph, rows)
     for model in graph.spec.models:
         if model.frozen_of is not None:
-            import copy
-
             models[model.name] = copy.deepcopy(models[model.frozen_of]).requires_grad_(False)
     return models.to(dtype)
 

@@ -55,18 +55,24 @@ def explain(
     context = SourceContext(folder=found.folder)
     understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
     code = output.exit_code(understood.diagnostics)
-    name, content, lines = _content(understood, stage, uses)
+    name, content, lines = _content(understood, stage, uses, keeps_objective(minimize))
     if json:
         output.document("explain", code, understood.diagnostics, found.source, **{name: content})
         return code
+    if code == output.USAGE:  # what was asked for is not clear: half an answer would hide that
+        lines = ()
     _print(lines)
     if understood.diagnostics:
+        if lines:
+            print()
         sys.stdout.flush()
         output.show(understood.diagnostics, found.source, sys.stderr if code else sys.stdout)
     return code
 
 
-def _content(understood: Understood, stage: Stage | None, uses: str | None) -> tuple[str, object, Sequence[Line]]:
+def _content(
+    understood: Understood, stage: Stage | None, uses: str | None, minimize: bool
+) -> tuple[str, object, Sequence[Line]]:
     """The key of the JSON document, its value, and the same for people."""
     from pdual.explaining.render import Line, render
 
@@ -85,8 +91,8 @@ def _content(understood: Understood, stage: Stage | None, uses: str | None) -> t
         return "uses", [place.as_json() for place in places], lines or [Line(f"nothing reads {uses}")]
     from pdual.explaining.collect import explanation
 
-    found = explanation(understood.spec, understood.graph)
-    return "explanation", found.as_json(), [*render(found), Line("")]
+    found = explanation(understood.spec, understood.graph, minimize)
+    return "explanation", found.as_json(), render(found)
 
 
 def _print(lines: Sequence[Line]) -> None:

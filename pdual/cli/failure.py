@@ -23,8 +23,6 @@ def refused(refusal: Refusal, arguments: Sequence[str], source: Source | None = 
 def misused(error: Any, arguments: Sequence[str]) -> int:
     """A mistake in the arguments, as the parser of arguments words it."""
     message = str(error.format_message()).strip().rstrip(".")
-    if not message:  # typer's way of saying that the help has been printed, since nothing was asked
-        return output.USAGE
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "pdual"
     worded = (message[:1].lower() + message[1:]).replace("'", "`")

@@ -103,6 +103,7 @@ def _perform(
     found: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool
 ) -> tuple[Outcome, bool]:
     """The run, and whether Ctrl-C ended it."""
+    import gc
     from dataclasses import replace
 
     from pdual.cli.interrupt import Interrupt
@@ -111,6 +112,7 @@ def _perform(
     from pdual.runtime.context import SourceContext
     from pdual.runtime.execute import default_workers, execute
 
+    gc.enable()
     assert understood.graph is not None
     if options.resume and options.out is None:
         options = replace(options, out=_last_run(understood.graph.spec.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 
 from pdual.compiler.compile import feature_types
 from pdual.compiler.graph import Graph
@@ -23,6 +24,7 @@ from pdual.explaining.records import (
     SetFact,
 )
 from pdual.explaining.rows import parts
+from pdual.explaining.widths import called_signature
 
 #: A set with more members shows its first ones and its last.
 _SHOWN = 4
@@ -33,8 +35,11 @@ LAGRANGIAN = (
 )
 
 
-def explanation(spec: typed.TypedSpec, graph: Graph | None) -> Explanation:
-    """Everything that is known of a spec; without its graph, what stands in the spec alone."""
+def explanation(spec: typed.TypedSpec, graph: Graph | None, minimize: bool = True) -> Explanation:
+    """Everything that is known of a spec; without its graph, what stands in the spec alone.
+
+    ``minimize`` false: the objective was dropped.
+    """
     sizes = {item.name: len(item.labels) for item in spec.sets if item.labels is not None}
     if graph is not None:
         sizes |= graph.sizes
@@ -47,7 +52,7 @@ def explanation(spec: typed.TypedSpec, graph: Graph | None) -> Explanation:
         givens=tuple(_given(item, graph) for item in spec.givens),
         data=tuple(_data(item, rows[item.name]) for item in spec.data),
         models=_models(spec, sizes, rows),
-        objective=_objective(spec, graph),
+        objective=_objective(spec, graph) if minimize else (),
         lagrangian=LAGRANGIAN,
         parts=parts(spec, graph) if graph is not None else (),
         duals=duals(spec, graph, rows) if graph is not None else (),
@@ -106,36 +111,34 @@ def _models(
     sizes = {**sizes, **({ROWS: max(known)} if known else {})}
     features = feature_types(spec, sizes)
     return tuple(
-        _model(item, sizes, str(features[item.name]) if item.name in features else None) for item in spec.models
+        _model(item, spec, sizes, str(features[item.name]) if item.name in features else None) for item in spec.models
     )
 
 
-def _model(item: typed.TypedModel, sizes: Mapping[str, int], features: str | None) -> ModelFact:
+def _model(item: typed.TypedModel, spec: typed.TypedSpec, sizes: Mapping[str, int], features: str | None) -> ModelFact:
     signature = text.signature(item.name, item.signature)
     if item.frozen_of is not None:
         return ModelFact(item.name, signature, f"frozen({item.frozen_of})", 0, features)
     if item.architecture is None:
         return ModelFact(item.name, signature, "given from Python", None, features)
     declaration = architectures()[item.architecture.architecture]
-    count = declaration.parameters(item.signature, item.architecture.settings, sizes)
+    count = declaration.parameters(called_signature(item, spec), item.architecture.settings, sizes)
     return ModelFact(item.name, signature, text.setting(item.architecture), count, features)
 
 
 def _objective(spec: typed.TypedSpec, graph: Graph | None) -> tuple[ObjectiveFact, ...]:
-    """Every term, in the order of the text; the scales are known when the spec is lowered."""
-    rows = [(block, term) for block in spec.blocks for term in block.objectives]
-    if graph is None:
-        return tuple(
-            ObjectiveFact(data, text.written(spec.source, term.value.span), None)
-            for data, term in [*((None, term) for term in spec.objectives), *((b.data, t) for b, t in rows)]
-        )
-    free = zip(spec.objectives, graph.data_free, strict=False)
-    terms = [ObjectiveFact(None, text.written(spec.source, term.value.span), node.scale) for term, node in free]
-    for data in graph.data:
-        over = [(block, term) for block, term in rows if block.data == data.data]
-        for (block, term), node in zip(over, data.objective, strict=False):
-            mean = f"mean over {_over(block)}: {text.written(spec.source, term.value.span)}"
-            terms.append(ObjectiveFact(data.data, mean, node.scale))
+    """Every term; its scale is known when it was lowered."""
+    free = [node.scale for node in graph.data_free] if graph is not None else []
+    terms = [
+        ObjectiveFact(None, text.written(spec.source, term.value.span), scale)
+        for term, scale in zip_longest(spec.objectives, free)
+    ]
+    scales = {data.data: [node.scale for node in data.objective] for data in graph.data} if graph is not None else {}
+    for block in spec.blocks:
+        known = iter(scales.get(block.data, ()) if block.group_by is None else ())
+        for term in block.objectives:
+            words = f"mean over {_over(block)}: {text.written(spec.source, term.value.span)}"
+            terms.append(ObjectiveFact(block.data, words, next(known, None)))
     return tuple(terms)
 
 

@@ -13,6 +13,7 @@ from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, Kind, SetAxis
 from pdual.explaining import text
 from pdual.explaining.records import DualFact, StateFact
+from pdual.explaining.widths import called_signature
 
 #: Bytes of one multiplier in a table.
 WIDTH = 4
@@ -55,7 +56,7 @@ def _dual(choice: DualChoice, data: DataGraph, spec: typed.TypedSpec, graph: Gra
 def _words(choice: DualChoice, spec: typed.TypedSpec) -> str:
     value = choice.written.value
     if choice.kind == "formula":
-        return text.written(spec.source, value.span)
+        return text.written(spec.source, value.value.span if isinstance(value, typed.FormulaDual) else value.span)
     if choice.kind == "learned" and isinstance(value, typed.HeldDual) and value.architecture is not None:
         on = f" on {text.written(spec.source, value.on.span)}" if value.on is not None else ""
         return f"{text.setting(value.architecture)}{on}"
@@ -145,7 +146,7 @@ def _parameters(name: str, spec: typed.TypedSpec, graph: Graph) -> int | None:
     if model.architecture is None:
         return None
     declaration = architectures()[model.architecture.architecture]
-    return declaration.parameters(model.signature, model.architecture.settings, graph.sizes)
+    return declaration.parameters(called_signature(model, spec), model.architecture.settings, graph.sizes)
 
 
 def _known_sum(counts: Iterable[int | None]) -> int | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pdual.explaining.records import DataFact, Explanation, FieldFact, GivenFact, ModelFact, PartFact, StateFact
 from pdual.explaining.rows import unbounded
-from pdual.explaining.text import between, number, size
+from pdual.explaining.text import between, bounds, exact, number, size
 
 WIDTH = 100
 _INDENT = "  "
@@ -47,15 +47,15 @@ def render(found: Explanation) -> list[Line]:
 
 
 def _problem(found: Explanation) -> Iterator[Line]:
-    yield Line(f"{found.problem}: {found.title}", heading=True)
+    yield from _wrapped(f"{found.problem}: {found.title}", indent="", heading=True)
 
 
 def _params(found: Explanation) -> Iterator[Line]:
     rows = [
         (
             item.name,
-            str(item.value) if isinstance(item.value, str) else number(item.value),
-            f"in [{between(*item.range)}]" if item.range is not None else "",
+            str(item.value) if isinstance(item.value, str) else exact(item.value),
+            f"in {bounds(*item.range)}" if item.range is not None else "",
             f"(default {item.default})" if item.value != item.default else "",
         )
         for item in found.params
@@ -106,9 +106,9 @@ def _fields(fields: Sequence[FieldFact]) -> str:
 
 
 def _field(item: FieldFact) -> str:
-    bounds = f" in [{between(*item.range)}]" if item.range is not None else ""
+    declared = f" in {bounds(*item.range)}" if item.range is not None else ""
     column = f' from "{item.column}"' if item.column is not None else ""
-    return f"{item.name}: {item.type}{bounds}{column}"
+    return f"{item.name}: {item.type}{declared}{column}"
 
 
 def _models(found: Explanation) -> Iterator[Line]:
@@ -132,7 +132,7 @@ def _objective(found: Explanation) -> Iterator[Line]:
         return
     yield Line("objective, minimised", heading=True)
     for item in found.objective:
-        scale = f"   divided by {number(item.scale)}" if item.scale not in (None, 1.0) else ""
+        scale = f"   divided by {exact(item.scale)}" if item.scale is not None and item.scale != 1 else ""
         yield from _wrapped(f"{item.text}{scale}")
 
 
@@ -143,7 +143,7 @@ def _constraints(found: Explanation) -> Iterator[Line]:
         yield Line("constraints: none", heading=True)
         return
     yield Line(f"constraints: {_total(found)}", heading=True)
-    head = ("part", "entries", "left out", "range", "scale", "left - right", "dual", "cap", "multiplier")
+    head = ("part", "entries", "left out", "range", "scale", "form", "dual", "cap", "multiplier")
     yield from (Line(_INDENT + row) for row in table([head, *(_part(item) for item in found.parts)]))
     yield from _wrapped(f"convention: {found.lagrangian}")
 
@@ -152,21 +152,20 @@ def _total(found: Explanation) -> str:
     counts: dict[str, int] = {}
     for part in found.parts:
         counts[part.data] = counts.get(part.data, 0) + part.entries
-    return ", ".join(f"{count:,} multipliers a row of {data}" for data, count in counts.items())
+    return ", ".join(f"{count:,} multiplier{'s' * (count != 1)} a row of {data}" for data, count in counts.items())
 
 
 def _part(item: PartFact) -> tuple[str, ...]:
     counts = ((item.filtered, "filtered"), (item.without_side, "infinite"))
     left_out = [f"{count} {why}" for count, why in counts if count]
     left_out += ["some by row"] if item.masked else []
-    residual = item.residual
     return (
         item.name,
         str(item.entries),
         ", ".join(left_out) or "-",
         between(*item.range) if item.range is not None else "-",
         ("range" if item.range == item.scale else between(*item.scale)) if item.scale is not None else "-",
-        f"{item.sense} 0" if residual is None or unbounded(residual) else f"{item.sense} 0, in {between(*residual)}",
+        f"{item.sense} 0",
         item.dual,
         "-" if item.cap is None else number(item.cap),
         between(*item.multiplier),
@@ -174,7 +173,11 @@ def _part(item: PartFact) -> tuple[str, ...]:
 
 
 def _normal_forms(found: Explanation) -> Iterator[Line]:
-    rows = [(item.name, item.normal_form) for item in found.parts]
+    rows = []
+    for item in found.parts:
+        known = item.residual is not None and not unbounded(item.residual)
+        lies = f"   (left side in {between(*item.residual)})" if known and item.residual is not None else ""
+        rows.append((item.name, item.normal_form + lies))
     yield from _named("normal forms", rows)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf, isnan
 
 from pdual.compiler.graph import DataGraph, DualChoice, Graph
@@ -81,11 +80,3 @@ def _residual(part: PartRows) -> Span2 | None:
 def unbounded(span: Span2 | None) -> bool:
     """Whether nothing is known of it."""
     return span is None or span == (-inf, inf)
-
-
-def by_family(found: tuple[PartFact, ...]) -> Iterator[tuple[str, list[PartFact]]]:
-    """Families in order, each with its parts."""
-    grouped: dict[str, list[PartFact]] = {}
-    for part in found:
-        grouped.setdefault(part.family, []).append(part)
-    yield from grouped.items()

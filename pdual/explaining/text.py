@@ -15,11 +15,33 @@ _OPENERS, _CLOSERS = "([{", ")]}"
 
 
 def written(source: Source, span: Span) -> str:
-    """The text of a span on one line, without comments."""
+    """The text of a span on one line, without comments; brackets that the span cuts off are taken in."""
+    span = _balanced(source.text, span)
     # A text may hold a `#`, which starts no comment.
     pieces = re.split(r'("(?:[^"\\\n]|\\.)*")', source.text[span.start : span.end])
     plain = "".join(piece if odd % 2 else _COMMENT.sub("", piece) for odd, piece in enumerate(pieces))
     return _SPACE.sub(" ", plain).strip()
+
+
+def _balanced(text: str, span: Span) -> Span:
+    """The span with the partners of its brackets that stand right outside it: of ``s > 0) == y``, the opening one."""
+    start, end, open_inside, missing = span.start, span.end, 0, 0
+    for letter in text[start:end]:
+        open_inside += letter in _OPENERS
+        if letter in _CLOSERS:
+            missing += open_inside == 0
+            open_inside -= open_inside > 0
+    for _ in range(missing):
+        before = text[:start].rstrip()
+        if before[-1:] not in ("(", "[", "{"):
+            break
+        start = len(before) - 1
+    for _ in range(open_inside):
+        after = text[end:].lstrip()
+        if after[:1] not in (")", "]", "}"):
+            break
+        end = len(text) - len(after) + 1
+    return Span(start, end)
 
 
 def normal_form(operands: tuple[str, ...], shape: PartShape) -> str:
@@ -55,6 +77,17 @@ def number(value: float) -> str:
     """A number to four significant digits; whole ones whole."""
     whole = abs(value) < 1e15 and value == int(value)
     return str(int(value)) if whole else f"{value:.4g}"
+
+
+def exact(value: float) -> str:
+    """A number as one would write it in a spec."""
+    return f"{value:.10g}"
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """A declared range as a spec writes it: ``[0, inf]``."""
+    ends = (infinite if end is None else number(end) for end, infinite in ((low, "-inf"), (high, "inf")))
+    return f"[{', '.join(ends)}]"
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -109,5 +142,5 @@ def signature(model: str, found: Signature) -> str:
 
 
 def _output(output: Output) -> str:
-    bounds = "" if output.low is None and output.high is None else f" in [{between(output.low, output.high)}]"
-    return f"{output.name}: {output.type}{bounds}" if output.name else f"{output.type}{bounds}"
+    declared = "" if output.low is None and output.high is None else f" in {bounds(output.low, output.high)}"
+    return f"{output.name}: {output.type}{declared}" if output.name else f"{output.type}{declared}"
