@@ -9,9 +9,7 @@ from pdual.dsl.catalogue import data, duals, internal, names, ranges, run, synta
 from pdual.dsl.catalogue.entry import Entry
 
 CATALOGUE: Mapping[str, Entry] = {
-    entry.code: entry
-    for group in (syntax, names, types, ranges, duals, data, run, internal)
-    for entry in group.ENTRIES
+    entry.code: entry for group in (syntax, names, types, ranges, duals, data, run, internal) for entry in group.ENTRIES
 }
 
 __all__ = ["CATALOGUE", "Entry"]

@@ -127,7 +127,10 @@ ENTRIES: tuple[Entry, ...] = (
         label="used here",
         help=("declare it with `given {given} = power.case(...)`",),
     ),
-    Entry("PD530", "no rows were given for `{data}`", label="declared without a source",
+    Entry(
+        "PD530",
+        "no rows were given for `{data}`",
+        label="declared without a source",
         help=("name a file with `--data {data}=FILE`, or give arrays from Python",),
     ),
     Entry(

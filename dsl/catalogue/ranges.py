@@ -10,9 +10,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD301",
         "`{family}` can never be violated in {count} of {total} entries",
         label="always holds",
-        notes=(
-            "the declared ranges already imply it, first at `{first}`; its multiplier there is always 0",
-        ),
+        notes=("the declared ranges already imply it, first at `{first}`; its multiplier there is always 0",),
         help=("drop it, or leave the quantity it bounds unbounded",),
         severity=Severity.WARNING,
     ),
