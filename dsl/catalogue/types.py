@@ -10,7 +10,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD201",
         "`{shown}` takes {expected}, found {found}",
         label="does not fit",
-        notes=("complex numbers have no order: compare `re(...)` or `abs(...)`",),
+        notes=("{order}",),
     ),
     Entry(
         "PD202",

@@ -125,7 +125,7 @@ def _report(operation: Operation, shown: str, elements: Sequence[Element], span:
     if shown in _EQUALITIES and len(members) == 2:
         scope.found.add("PD245", span, left=members[0], right=members[1])
         return
-    order = "yes" if shown in ("<", ">", "<=", ">=") and Kind.COMPLEX in elements else None
+    order = "complex numbers have no order" if shown in ("<", ">", "<=", ">=") and Kind.COMPLEX in elements else None
     found = " and ".join(str(element) for element in elements)
     scope.found.add("PD201", span, shown=shown, expected=operation.expects, found=found, order=order)
 

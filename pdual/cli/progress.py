@@ -26,10 +26,12 @@ class LineProgress(Progress):
         self._stream = stream
         self._last = 0.0
         self._title, self._total, self._done = "", 0, 0
+        self._iterates = False  # outer iterations tell more than steps, once there are some
 
     def start(self, title: str, total: int) -> None:
         """Say what begins, once it takes its time."""
         self._title, self._total, self._done = title, total, 0
+        self._iterates = False
         self._last = time.monotonic()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
@@ -37,7 +39,7 @@ class LineProgress(Progress):
         self._done += steps
         if note.startswith("warning"):
             self._say(note)
-        elif time.monotonic() - self._last >= THROTTLE:
+        elif not self._iterates and time.monotonic() - self._last >= THROTTLE:
             self._say(f"{self._title}: {self._done} of {self._total}{f', {note}' if note else ''}")
 
     def finish(self, note: str = "") -> None:
@@ -47,8 +49,9 @@ class LineProgress(Progress):
 
     def log(self, line: LogLine) -> None:
         """One outer iteration."""
-        if time.monotonic() - self._last >= THROTTLE or line.outer == 1:
+        if time.monotonic() - self._last >= THROTTLE or not self._iterates:
             self._say(iteration(line))
+        self._iterates = True
 
     def close(self) -> None:
         """Nothing to put back."""
