@@ -109,9 +109,7 @@ class Constraints(nn.Module):
 
         s_re, s_im = v_re[:, self.source], v_im[:, self.source]
         t_re, t_im = v_re[:, self.target], v_im[:, self.target]
-        turn = torch.atan2(
-            torch.addcmul(s_im * t_re, s_re, t_im, value=-1), torch.addcmul(s_re * t_re, s_im, t_im)
-        )
+        turn = torch.atan2(torch.addcmul(s_im * t_re, s_re, t_im, value=-1), torch.addcmul(s_re * t_re, s_im, t_im))
         turn = turn * self.turn_scale
         reference = torch.atan2(v_im[:, self.slack], v_re[:, self.slack])[:, None]
         rows = [balance_re, balance_im, self.size_low - size, size - self.size_high]
@@ -207,7 +205,9 @@ class Duals:
             # The head is a clip: what lies outside on the side of its target has no error and no gradient.
             silent = ((wanted <= self.low) & (raw < self.low)) | ((wanted >= self.cap) & (raw > self.cap))
             error = torch.where(silent, 0.0, raw - wanted)
-            self.optimiser.param_groups[0]["lr"] = self.lr * self.refit_lr * 0.5 * (1 + math.cos(math.pi * step / self.fit_steps))
+            self.optimiser.param_groups[0]["lr"] = (
+                self.lr * self.refit_lr * 0.5 * (1 + math.cos(math.pi * step / self.fit_steps))
+            )
             self.optimiser.zero_grad()
             (error.square() * weight).sum(1).mean().backward()
             self.optimiser.step()
@@ -291,7 +291,16 @@ class Training:
         activation = nn.SiLU() if options.dual_activation == "silu" else nn.ReLU()
         heads = Heads(options.dual_hidden, options.width, activation, options.dual_normalise)
         self.duals = Duals(
-            options.dual, self.low, options.cap, self.rho, self.rows, heads, options.dual_lr, options.fit_steps, options.fit_batch, 1.0
+            options.dual,
+            self.low,
+            options.cap,
+            self.rho,
+            self.rows,
+            heads,
+            options.dual_lr,
+            options.fit_steps,
+            options.fit_batch,
+            1.0,
         )
         self.average = self.flat.vector.detach().clone()
         self.batches = batches(self.rows, options.batch, options.seed)
@@ -364,7 +373,9 @@ class Training:
                 cost, rows, _ = self.everything("test")
                 print(f"{outer + 1:3d} {self.measure('test', cost, rows)} {note}", flush=True)
         wall = time.perf_counter() - started
-        print(f"wall {wall:.0f} s, primal {primal:.0f} s, cpu {time.process_time() - cpu:.0f} s, {1000 * primal / self.total:.2f} ms a step")
+        print(
+            f"wall {wall:.0f} s, primal {primal:.0f} s, cpu {time.process_time() - cpu:.0f} s, {1000 * primal / self.total:.2f} ms a step"
+        )
         self.report("final")
         if options.average:
             self.flat.vector.data.copy_(self.average)
@@ -385,10 +396,12 @@ class Training:
                 self.step()
             took.append((time.perf_counter() - began) / 30)
             cpu.append((time.process_time() - used) / 30)
-        print(f"{1000 * np.median(took):.2f} ms a step (median of {len(took)} x 30), best {1000 * min(took):.2f}; cpu {1000 * np.median(cpu):.2f}, best {1000 * min(cpu):.2f}")
+        print(
+            f"{1000 * np.median(took):.2f} ms a step (median of {len(took)} x 30), best {1000 * min(took):.2f}; cpu {1000 * np.median(cpu):.2f}, best {1000 * min(cpu):.2f}"
+        )
 
 
-def main() -> None:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--train", action="store_true")
@@ -420,7 +433,11 @@ def main() -> None:
     add("--fit-batch", type=int, default=256)
     add("--every", type=int, default=5)
     add("--seed", type=int, default=0)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = parser().parse_args()
     torch.set_num_threads(1)
     training = Training(options)
     if options.train:

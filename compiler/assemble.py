@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.constants import Constants, is_constant
+from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import IndexAxis, Node, is_constant
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse

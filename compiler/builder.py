@@ -12,6 +12,7 @@ from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis, FixedAxis, OpenAxis, RaggedAxis, SetAxis
 
 _TRUTHS = frozenset({"equal", "unequal", "at_most", "at_least", "below", "above", "and", "or", "not"})
+_COMMUTATIVE = frozenset({"add", "multiply"})
 _KEEP_INT = frozenset({"add", "subtract", "multiply", "negate", "square", "max", "min", "abs"})
 
 
@@ -24,6 +25,8 @@ class Builder:
 
     def __call__(self, operation: str, *arguments: Node) -> Node:
         """An element-wise primitive; axes are the union of the arguments', inner axes must agree."""
+        if operation in _COMMUTATIVE and arguments[0].identity > arguments[1].identity:
+            arguments = arguments[::-1]  # equal sums and products are then one node
         simple = simplified(self, operation, arguments)
         if simple is not None:
             return simple
@@ -35,6 +38,14 @@ class Builder:
             tuple(sorted({axis for argument in arguments for axis in argument.axes})),
             max((argument.inner for argument in arguments), key=len),
         )
+
+    def known(self, operation: str, *arguments: Node) -> Node | None:
+        """The node of a primitive, if it was made already."""
+        kind = _element_kind(operation, arguments)
+        axes = tuple(sorted({axis for argument in arguments for axis in argument.axes}))
+        inner = max((argument.inner for argument in arguments), key=len)
+        identities = tuple(argument.identity for argument in arguments)
+        return self._interned.get((operation, identities, (), axes, inner, kind))
 
     def number(self, value: float) -> Node:
         """A constant."""

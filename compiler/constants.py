@@ -42,11 +42,6 @@ class Constants:
 _DTYPES = {Scalar.REAL: torch.float64, Scalar.INT: torch.int64, Scalar.BOOL: torch.bool}
 
 
-def is_constant(node: Node) -> bool:
-    """Whether the value is the same for every row and every state of the models."""
-    return not node.batched and node.operation != "norm" and all(map(is_constant, node.arguments))
-
-
 def _component(values: Any, component: str) -> Any:
     if isinstance(values, Sequence) and not isinstance(values, str):
         return [_component(value, component) for value in values]

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, fx, nn
 
 from pdual.compiler import kernels
-from pdual.compiler.constants import Constants, is_constant
+from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
-from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
+from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant, topological
 from pdual.dsl.types import RaggedAxis
 
 

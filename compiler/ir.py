@@ -100,3 +100,8 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
 def depends_on_model(roots: Iterable[Node]) -> bool:
     """Whether any model is called below the roots."""
     return any(node.operation == "call" for node in topological(roots))
+
+
+def is_constant(node: Node) -> bool:
+    """Whether the value is the same for every row and every state of the models."""
+    return not node.batched and node.operation != "norm" and all(map(is_constant, node.arguments))

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from pdual.compiler.builder import Builder
-from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Signature, part_names
@@ -99,6 +99,8 @@ class Lowering:
                 # |x y|^2 = |x|^2 |y|^2: a constant factor folds, and |v|^2 is shared.
                 squares = [replace(expression, arguments=(argument,)) for argument in inside.arguments]
                 return self._apply(name, [self.value(square, indices) for square in squares])
+            case typed.Apply(operation="multiply" | "divide"):
+                return self._product(expression, indices)
             case typed.Apply(operation=name, arguments=arguments):
                 return self._apply(name, [self.value(argument, indices) for argument in arguments])
             case typed.Select(base=base, indices=chosen):
@@ -127,6 +129,22 @@ class Lowering:
             return lowered
         assert all(isinstance(argument, Node) for argument in arguments), name
         return self.builder(name, *arguments)  # type: ignore[arg-type]
+
+    def _product(self, expression: typed.TypedExpression, indices: Indices) -> Value:
+        """A product with its constant factors together, which fold into one, and the others in their order."""
+        factors = [(self.value(factor, indices), inverse) for factor, inverse in _factors(expression)]
+        ordered = sorted(factors, key=lambda pair: pair[1])
+        constant = [pair for pair in ordered if all(map(is_constant, _nodes(pair[0])))]
+        varying = [pair for pair in ordered if pair not in constant]
+        if not constant or not varying or varying[0][1]:
+            return self._chain(constant + varying)
+        return self._apply("multiply", [self._chain(constant), self._chain(varying)])
+
+    def _chain(self, factors: Sequence[tuple[Value, bool]]) -> Value:
+        result: Value = self.builder.number(1.0)
+        for position, (factor, inverse) in enumerate(factors):
+            result = factor if position == 0 and not inverse else self._apply("divide" if inverse else "multiply", [result, factor])
+        return result
 
     # --- lets and indexing ---------------------------------------------------------------------------------
 
@@ -310,6 +328,15 @@ class FeatureKeys:
         if isinstance(kind, MemberFeatures):
             return {f"{key}/{name}": (SetAxis(name), FixedAxis(width)) for name, width in kind.widths}
         return {key: kind.axes}  # type: ignore[dict-item]
+
+
+def _factors(expression: typed.TypedExpression, inverse: bool = False) -> list[tuple[typed.TypedExpression, bool]]:
+    """The factors of a product, each with whether it divides."""
+    if isinstance(expression, typed.Apply) and expression.operation in ("multiply", "divide"):
+        left, right = expression.arguments
+        divides = expression.operation == "divide"
+        return _factors(left, inverse) + _factors(right, inverse != divides)
+    return [(expression, inverse)]
 
 
 def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:

@@ -53,8 +53,10 @@ def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -
         for argument in arguments
     )
     bases = [argument.arguments[0] for argument in arguments]
-    if not same or index.batched or index.operation in ("index", "number") or any(base.inner != bases[0].inner for base in bases):
+    if not same or index.batched or index.operation == "number" or any(base.inner != bases[0].inner for base in bases):
         return None
+    if index.operation == "index" and len(arguments) > 1:
+        return None  # nothing is saved, and `quantity - bound` should stay visible
     return builder.select(builder(operation, *bases), index)
 
 
@@ -77,7 +79,8 @@ def _subtract(builder: Builder, x: Node, y: Node) -> Node | None:
         return builder("add", x, y.arguments[0])
     if x.operation == "negate" and x.arguments[0].operation != "negate":
         return builder("negate", builder("add", x.arguments[0], y))
-    return None
+    turned = builder.known("subtract", y, x)
+    return builder("negate", turned) if turned is not None else None
 
 
 def _multiply(builder: Builder, x: Node, y: Node) -> Node | None:
@@ -105,11 +108,7 @@ def _power(builder: Builder, x: Node, exponent: Node) -> Node | None:
 
 
 def _negate(builder: Builder, x: Node) -> Node | None:
-    if x.operation == "negate":
-        return x.arguments[0]
-    if x.operation == "subtract":
-        return builder("subtract", x.arguments[1], x.arguments[0])
-    return None
+    return x.arguments[0] if x.operation == "negate" else None
 
 
 def _wider(kept: Node, dropped: Node) -> bool:

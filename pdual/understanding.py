@@ -106,6 +106,12 @@ def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
             raise refuse("PD708", file=file, name=name, near=None if near is None else beside[near])
 
 
+def check_solvable(spec: typed.TypedSpec) -> None:
+    """Refuse what would be left out of a run without a word: constraints on averages (PD651)."""
+    for average in spec.averages:
+        raise refuse("PD651", average.span, name=average.name)
+
+
 def errors_in(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """The diagnostics that stop the pipeline."""
     return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)

@@ -85,6 +85,13 @@ ENTRIES: tuple[Entry, ...] = (
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
     ),
+    Entry(
+        "PD651",
+        "`{name}` bounds an average, which this version cannot impose",
+        label="it would be ignored",
+        notes=("it is checked and explained; only solving with it is not there yet",),
+        help=("write it inside `over`, to hold on every row",),
+    ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(
         "PD701",

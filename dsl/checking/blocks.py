@@ -1,153 +1,183 @@
-"""``over``: what is said about one row, or one group of rows, of a data set."""
+"""``over``: statements about one row, or one group of rows, of a data set."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.duals import check_duals
 from pdual.dsl.checking.entities import BrokenEntity, Entity, GroupEntity, RowEntity
 from pdual.dsl.checking.lets import check_let
-from pdual.dsl.checking.operators import require_real
-from pdual.dsl.checking.reductions import bind_all, check_free
+from pdual.dsl.checking.operators import require_real, require_scalar
+from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.relations import check_relation, check_scale
-from pdual.dsl.checking.scope import UNKNOWN_SET, Named, Place, Scope, is_unknown
+from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
+from pdual.dsl.spans import Span
 from pdual.dsl.typed import LetDefinition, TypedBlock, TypedFamily, TypedMetric, TypedObjective
-from pdual.dsl.types import BOOL, ArrayType, Kind, MemberOf, SetAxis
+from pdual.dsl.types import ArrayType, Kind, MemberOf, RaggedAxis, RecordType
+
+_GROUPING = (Kind.ID, Kind.TEXT, Kind.INT, Kind.BOOL)
 
 
 @dataclass
 class _Parts:
-    """A block while it is read."""
+    """The statements of a block by kind, as they are checked."""
 
     lets: list[LetDefinition] = field(default_factory=list)
-    written: list[tuple[syntax.Name, LetDefinition]] = field(default_factory=list)
     objectives: list[TypedObjective] = field(default_factory=list)
-    families: list[TypedFamily] = field(default_factory=list)
-    duals: list[syntax.Dual] = field(default_factory=list)
+    families: dict[str, TypedFamily] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
     metrics: list[TypedMetric] = field(default_factory=list)
+    duals: list[syntax.Dual] = field(default_factory=list)
 
 
-def check_block(node: syntax.Over, outer: Sequence[syntax.Dual], scope: Scope) -> TypedBlock | None:
-    """One block; ``outer`` are the ``dual`` statements outside any block. None where its data set is unknown."""
-    tables = scope.context.tables
-    data = tables.data.get(node.data.name)
-    if data is None:
-        named = scope.lookup(node.data.name)
-        if named is None or not isinstance(named.entity, BrokenEntity):
-            near = nearest(node.data.name, tables.data)
-            scope.found.add("PD118", node.data.span, name=node.data.name, near=near)
-        return None
-    scope.context.mark("data", data.name)
-    scope.context.calls.clear()
-    _check_group(node, scope)
+def check_block(node: syntax.Over, scope: Scope, family_spans: Mapping[str, Span]) -> TypedBlock:
+    """A block: lets in order, then what uses them, then how the multipliers are held."""
+    context = scope.context
+    context.calls.clear()
+    context.features_of.clear()
+    names: dict[str, Named] = {}
+    scope = replace(scope, place=Place.BLOCK, block=names)
     check_free(node.row.name, node.row.span, scope)
-    entity: Entity = GroupEntity(node.row.name, data.name) if node.by is not None else RowEntity(data.name)
-    inside = replace(scope, place=Place.BLOCK, block={node.row.name: Named(entity, node.row.span)})
+    names[node.row.name] = Named(_row(node, scope), node.row.span)
     parts = _Parts()
+    _check_lets(node, names, parts, scope)
     for statement in node.body:
-        inside = _statement(statement, parts, inside, data.name)
-    own = {family.name for family in parts.families}
-    duals = [*parts.duals, *(dual for dual in outer if any(target.family.name in own for target in dual.targets))]
-    held = check_duals(duals, parts.families, inside)
-    for name, definition in parts.written:
-        if ("let", str(definition.identity)) not in scope.context.used:
-            scope.found.add("PD131", name.span, name=name.name, what="let")
-    group = node.by.name if node.by is not None else None
+        _check_statement(statement, node, parts, family_spans, scope)
+    duals = check_duals(parts.duals, parts.families, parts.broken, scope)
+    _check_features(scope)
+    _check_ragged(scope)
     return TypedBlock(
-        data.name,
+        node.data.name,
         node.row.name,
-        group,
+        node.by.name if node.by is not None else None,
         tuple(parts.lets),
         tuple(parts.objectives),
-        tuple(parts.families),
-        held,
+        tuple(parts.families.values()),
+        duals,
         tuple(parts.metrics),
         node.span,
     )
 
 
-def _check_group(node: syntax.Over, scope: Scope) -> None:
+def _row(node: syntax.Over, scope: Scope) -> Entity:
+    """What the variable of the block stands for."""
+    tables = scope.context.tables
+    name = node.data.name
+    if name not in tables.data:
+        named = scope.lookup(name)
+        if named is None or not isinstance(named.entity, BrokenEntity):
+            there = ", ".join(f"`{item}`" for item in tables.data) or None
+            scope.found.add("PD120", node.data.span, name=name, near=nearest(name, tables.data), there=there)
+        return BrokenEntity()
+    scope.context.mark("data", name)
     if node.by is None:
-        return
-    fields = {item.name: item for item in scope.context.tables.data[node.data.name].fields}
-    found = fields.get(node.by.name)
-    if found is None:
+        return RowEntity(name)
+    fields = {item.name: item for item in tables.data[name].fields}
+    if node.by.name not in fields:
+        has = ", ".join(f"`{item}`" for item in fields) or None
         near = nearest(node.by.name, fields)
-        scope.found.add("PD107", node.by.span, name=node.by.name, owner=node.data.name, near=near)
-        return
-    scope.context.mark("field", node.data.name, node.by.name)
-    kind = found.type
-    fits = isinstance(kind, ArrayType) and not kind.axes
-    if not fits or not (isinstance(kind.element, MemberOf) or kind.element in (Kind.ID, Kind.INT, Kind.TEXT)):
-        scope.found.add("PD272", node.by.span, name=node.by.name, found=found.type)
+        scope.found.add("PD107", node.by.span, name=node.by.name, owner=f"a row of `{name}`", near=near, has=has)
+        return BrokenEntity()
+    scope.context.mark("field", name, node.by.name)
+    type = fields[node.by.name].type
+    if not isinstance(type, ArrayType) or type.axes or not (type.element in _GROUPING or isinstance(type.element, MemberOf)):
+        scope.found.add("PD230", node.by.span, name=node.by.name, found=type)
+        return BrokenEntity()
+    if node.row.name in tables.sets or node.row.name in tables.ragged:
+        spans = {**tables.ragged, **{item.name: item.span for item in tables.sets.values()}}
+        labels = Label(spans[node.row.name], "hidden")
+        scope.found.add("PD112", node.row.span, labels, name=node.row.name, what="an index set")
+        return BrokenEntity()
+    return GroupEntity(node.row.name, name)
 
 
-def _statement(node: syntax.BlockStatement, parts: _Parts, scope: Scope, data: str) -> Scope:
-    match node:
-        case syntax.Let():
-            for name, entity, definitions in check_let(node, scope):
+def _check_lets(node: syntax.Over, names: dict[str, Named], parts: _Parts, scope: Scope) -> None:
+    for statement in node.body:
+        if isinstance(statement, syntax.Let):
+            for name, entity, definitions in check_let(statement, scope):
+                names.setdefault(name.name, Named(entity, name.span))
                 parts.lets.extend(definitions)
-                parts.written.extend((name, definition) for definition in definitions[:1])
-                scope = replace(scope, block={**scope.block, name.name: Named(entity, name.span)})
+                if definitions:
+                    scope.context.lets.append((name, tuple(item.identity for item in definitions)))
+
+
+def _check_statement(
+    statement: syntax.BlockStatement, node: syntax.Over, parts: _Parts, family_spans: Mapping[str, Span], scope: Scope
+) -> None:
+    match statement:
         case syntax.Minimize():
-            objective = check_objective(node, scope)
+            objective = check_objective(statement, scope)
             if objective is not None:
                 parts.objectives.append(objective)
-        case syntax.SubjectTo(constraints=constraints):
+        case syntax.SubjectTo(constraints):
             for constraint in constraints:
-                family = _family(constraint, scope, data)
-                if family is not None:
-                    parts.families.append(family)
-        case syntax.Dual():
-            parts.duals.append(node)
+                # A second one of this name was reported where the names were collected.
+                if family_spans.get(constraint.name.name) == constraint.name.span:
+                    _check_family(constraint, node.data.name, parts, scope)
         case syntax.Metric():
-            metric = _metric(node, scope, data)
-            if metric is not None:
-                parts.metrics.append(metric)
-    return scope
+            _check_metric(statement, node.data.name, parts, scope)
+        case syntax.Dual():
+            parts.duals.append(statement)
+        case _:
+            pass
 
 
 def check_objective(node: syntax.Minimize, scope: Scope) -> TypedObjective | None:
     """A term of the objective: one real number."""
-    value = scope.typed(node.value)
-    scale = check_scale(node.scale, scope)
+    value, scale = scope.typed(node.value), check_scale(node.scale, scope)
     if is_unknown(value) or not require_real(value, node.value, "an objective", scope):
         return None
     return TypedObjective(value, scale, node.span)
 
 
-def _family(node: syntax.Constraint, scope: Scope, data: str) -> TypedFamily | None:
-    tables = scope.context.tables
-    name = node.name.name
-    first = tables.families[name][1].span if name in tables.families else tables.averages.get(name)
-    if first is not None:
-        scope.found.add("PD111", node.name.span, Label(first, "first"), name=name, what="a constraint")
+def _check_family(node: syntax.Constraint, data: str, parts: _Parts, scope: Scope) -> None:
     binders, inner = bind_all(node.binders, scope)
-    relation = check_relation(node.relation, inner)
     scale = check_scale(node.scale, inner)
-    if relation is None or any(binder.axis == SetAxis(UNKNOWN_SET) for binder in binders):
-        return None
-    family = TypedFamily(name, binders, relation.operators, relation.operands, scale, node.span)
-    if first is None:
-        tables.families[name] = (data, replace(family, span=node.name.span))
-    return family
-
-
-def _metric(node: syntax.Metric, scope: Scope, data: str) -> TypedMetric | None:
-    metrics = scope.context.tables.metrics
+    relation = check_relation(node.relation, inner)
     name = node.name.name
-    if name in metrics:
-        first = Label(metrics[name][1].span, "first")
-        scope.found.add("PD111", node.name.span, first, name=name, what="a metric")
+    if relation is None:
+        parts.broken.add(name)
+        return
+    report_idle(binders, node.binders, (node.relation,), scope)
+    family = TypedFamily(name, binders, relation.operators, relation.operands, scale, node.span)
+    parts.families[name] = family
+    scope.context.tables.families[name] = (data, family)
+
+
+def _check_metric(node: syntax.Metric, data: str, parts: _Parts, scope: Scope) -> None:
     value = scope.typed(node.value)
-    if is_unknown(value):
-        return None
-    if value.type != BOOL and not require_real(value, node.value, "a metric", scope):
-        return None
-    metric = TypedMetric(name, value, node.name.span)
-    metrics.setdefault(name, (data, metric))
-    return metric
+    name = node.name.name
+    if is_unknown(value) or not require_scalar(value, node.value, scope):
+        return
+    if value.type != ArrayType(Kind.BOOL) and not require_real(value, node.value, "a metric", scope):
+        return
+    metric = TypedMetric(name, value, node.span)
+    earlier = scope.context.tables.metrics.get(name)
+    if earlier is not None:
+        scope.found.add("PD111", node.name.span, Label(earlier[1].span, "first"), name=name, what="a metric")
+        return
+    parts.metrics.append(metric)
+    scope.context.tables.metrics[name] = (data, metric)
+
+
+def _check_features(scope: Scope) -> None:
+    """``features(model)`` in a let was read before the statements that may call the model again."""
+    for model, span in scope.context.features_of:
+        count = len(scope.context.calls.get(model, ()))
+        if count > 1:
+            found = f"the block calls `{model}` with {count} different arguments"
+            scope.found.add("PD406", span, name=model, found=found)
+
+
+def _check_ragged(scope: Scope) -> None:
+    """Warn where one ragged axis may have two lengths on a row: a model called with different arguments."""
+    for model, calls in scope.context.calls.items():
+        output = scope.context.tables.models[model].output
+        types = [type for _, type in output.fields] if isinstance(output, RecordType) else [output]
+        ragged = [axis.name for item in types if isinstance(item, ArrayType) for axis in item.axes if isinstance(axis, RaggedAxis)]
+        if len(calls) > 1 and ragged:
+            scope.found.add("PD231", calls[1].span, Label(calls[0].span, "first"), axis=ragged[0], model=model)

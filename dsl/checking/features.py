@@ -56,6 +56,7 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
             scope.context.mark("model", model.name)
             calls = scope.context.calls.get(model.name, [])
             if len(calls) == 1:
+                scope.context.features_of.append((model.name, node.span))
                 return calls[0]
             found = f"the block calls `{model.name}` {_times(len(calls))}"
             scope.found.add("PD406", node.span, name=model.name, found=found)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity, RecordEntity
 from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.scope import UNKNOWN_SET, Place, Scope, is_unknown
+from pdual.dsl.checking.walking import walk
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Binder, FeaturesOf, LetDefinition, LetRef, ModelCall, OutputOf, TypedExpression
 from pdual.dsl.types import ArrayType, RecordType, SetAxis
@@ -35,7 +36,10 @@ def _named(
 ) -> tuple[syntax.Name, Entity, tuple[LetDefinition, ...]]:
     if isinstance(body.type, ArrayType):
         definition = _definition(name.name, binders, body, body.type, span, scope)
-        return name, LetEntity(definition, reads_features(body)), (definition,)
+        confined = _reads_features(binders, body, scope)
+        if confined:
+            scope.context.feature_lets.add(definition.identity)
+        return name, LetEntity(definition, confined), (definition,)
     if isinstance(body, ModelCall) and isinstance(body.type, RecordType):
         outputs = {
             output: _definition(
@@ -66,7 +70,7 @@ def _taken_apart(
             continue
         value = OutputOf(types[name.name], body, name.name, span=body.span)
         definition = _definition(name.name, (), value, types[name.name], name.span, scope)
-        yield name, LetEntity(definition, reads_features(body)), (definition,)
+        yield name, LetEntity(definition, False), (definition,)
 
 
 def _definition(
@@ -79,23 +83,11 @@ def _definition(
     )
 
 
-def reads_features(expression: object) -> bool:
-    """Whether a dual alone may use it."""
-    seen: set[int] = set()
-    waiting = [expression]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, FeaturesOf):
-            return True
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, tuple):
-            waiting.extend(item)
-        elif isinstance(item, LetRef):
-            waiting.append(item.definition.body)
-        elif is_dataclass(item) and not isinstance(item, Span | ArrayType):
-            waiting.extend(getattr(item, part.name) for part in fields(item))
-    return False
-
-
+def _reads_features(binders: Sequence[Binder], body: TypedExpression, scope: Scope) -> bool:
+    """Whether duals alone may use it."""
+    filters = [binder.where for binder in binders if binder.where is not None]
+    return any(
+        isinstance(item, FeaturesOf)
+        or (isinstance(item, LetRef) and item.definition.identity in scope.context.feature_lets)
+        for item in walk(body, *filters)
+    )

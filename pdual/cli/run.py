@@ -67,7 +67,7 @@ def run(
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
     from pdual.runtime.options import RunOptions
-    from pdual.understanding import check_data, understand
+    from pdual.understanding import check_data, check_solvable, understand
 
     options = RunOptions(
         out=out,
@@ -93,6 +93,7 @@ def run(
         understood.refuse()
         assert understood.spec is not None
         check_data(options.data, understood.spec)
+        check_solvable(understood.spec)
         outcome, interrupted = _perform(found, understood, options, quiet, verbose)
     except Refusal as refusal:
         return failure.refused(refusal, ["run", "--json"] if json else ["run"], found.source)

@@ -60,6 +60,7 @@ def explanation(spec: typed.TypedSpec, graph: Graph | None, minimize: bool = Tru
         metrics=_metrics(spec),
         expects=tuple(_expect(item, spec) for item in spec.expects),
         solve=_solve(spec),
+        unsolved=_unsolved(spec),
         lowered=graph is not None,
     )
 
@@ -155,6 +156,13 @@ def _expect(item: typed.TypedExpect, spec: typed.TypedSpec) -> NamedText:
     sides = [text.written(spec.source, operand.span) for operand in item.operands]
     relation = sides[0] + "".join(f" {op} {side}" for op, side in zip(item.operators, sides[1:], strict=True))
     return NamedText(item.name, f"on {item.data}.{item.split}: {relation}")
+
+
+def _unsolved(spec: typed.TypedSpec) -> tuple[NamedText, ...]:
+    """Constraints on averages and blocks over groups."""
+    averages = [NamedText(item.name, f"a constraint on an average over {item.data}") for item in spec.averages]
+    groups = [NamedText(block.row, f"a block over {_over(block)}") for block in spec.blocks if block.group_by]
+    return (*averages, *groups)
 
 
 def _solve(spec: typed.TypedSpec) -> tuple[NamedText, ...]:

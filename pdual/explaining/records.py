@@ -142,7 +142,10 @@ class NamedText(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered."""
+    """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered.
+
+    ``unsolved``: what is checked, and cannot be solved by this version.
+    """
 
     problem: str
     title: str
@@ -159,6 +162,7 @@ class Explanation(NamedTuple):
     metrics: tuple[NamedText, ...]
     expects: tuple[NamedText, ...]
     solve: tuple[NamedText, ...]
+    unsolved: tuple[NamedText, ...]
     lowered: bool
 
     def as_json(self) -> dict[str, Any]:

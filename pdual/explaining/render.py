@@ -37,6 +37,7 @@ def render(found: Explanation) -> list[Line]:
         _named("metrics", [(item.name, item.text) for item in found.metrics]),
         _named("expected after the run", [(item.name, item.text) for item in found.expects]),
         _named("solve", [(item.name, item.text) for item in found.solve]),
+        _named("checked, and not solved by this version", [(item.name, item.text) for item in found.unsolved]),
     )
     lines: list[Line] = []
     for section in sections:

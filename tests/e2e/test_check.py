@@ -6,7 +6,7 @@ import pytest
 from running import ROOT, say
 
 GOOD = 'problem good "x"\nmodel f(x: real) -> real = linear()\nminimize squared_norm(f)\n'
-BAD = 'problem bad "x"\nminimize = 3\n'
+BAD = GOOD.replace("problem good", "problem bad") + "metric = 3\n"
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_good_spec_is_fine_and_a_bad_one_is_not(capsys):
     assert good.out == "checked 1 spec: no mistakes\n"
     bad = say(capsys, "check", "bad.pdual")
     assert bad.code == 1
-    assert "--> bad.pdual:2:" in bad.out
+    assert "--> bad.pdual:4:" in bad.out
     assert bad.out.endswith("checked 1 spec: 1 error\n")
 
 
@@ -46,7 +46,7 @@ def test_json_is_one_document_with_every_diagnostic(capsys):
     (found,) = bad["diagnostics"]
     assert found["severity"] == "error"
     assert found["file"] == "bad.pdual"
-    assert found["start"]["line"] == 2
+    assert found["start"]["line"] == 4
 
 
 @pytest.mark.parametrize("name", ["opf30", "opf30.pdual", "specs/opf30", "specs/opf30.pdual"])

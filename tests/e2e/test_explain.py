@@ -80,6 +80,20 @@ def test_a_network_as_wide_as_what_it_is_given_is_counted(capsys):
     assert models["q"] == (2048 + 1) * 1024 + 1025 * 1024 + 1025
 
 
+def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
+    assert "a block over groups of pairs by task" in say(capsys, "explain", "flora").out
+    place = tmp_path / "average.pdual"
+    place.write_text(
+        'problem average "x"\ndata rows = csv("rows.csv") { x: real }\nmodel f(x: real) -> real = linear()\n'
+        "over r in rows { minimize f(r.x) }\nsubject to low: mean[r in rows](f(r.x)) >= -5\n"
+    )
+    assert "low  a constraint on an average over rows" in say(capsys, "explain", str(place)).out
+    said = say(capsys, "run", str(place), "--out", str(tmp_path / "out"))
+    assert said.code == 4
+    assert "error[PD651]: `low` bounds an average" in said.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_uses(capsys):
     said = say(capsys, "explain", "opf30", "--uses", "rate")
     assert said.code == 0
