@@ -83,6 +83,12 @@ class NodeEmitter:
             self.aligned(value, argument, node.axes, len(node.inner), node.ragged, node.batched)
             for value, argument in zip(values, node.arguments, strict=True)
         ]
+        if node.kind is Scalar.REAL:
+            # torch would compute a function of integers in its own default precision
+            first = 1 if node.operation == "where" else 0
+            for place, argument in enumerate(node.arguments):
+                if place >= first and argument.kind is not Scalar.REAL:
+                    arguments[place] = arguments[place].to(self.dtype)
         return function(*arguments)
 
     def _select(self, node: Node, base: Any, index: Any) -> Any:
@@ -154,13 +160,15 @@ class NodeEmitter:
         axes = tuple(sorted({*node.axes, axis}))
         dim = int(node.batched) + axes.index(axis)
         value = self._filled(node, axes, values, body, mask, function)
+        if function == "mean" and body.kind is not Scalar.REAL:
+            value = value.to(self.dtype)
         if function == "mean" and mask is not None:
             kept = self._counted(node, axes, values[1], mask).sum(dim)
             return value.sum(dim) / _tail(kept, len(node.inner))
         if function in ("sum", "count"):
             return value.sum(dim)
         if function == "mean":
-            return value.mean(dim) if body.kind is Scalar.REAL else value.to(self.dtype).mean(dim)
+            return value.mean(dim)
         return value.amax(dim) if function == "max" else value.amin(dim)
 
     def _filled(
@@ -198,6 +206,7 @@ class NodeEmitter:
         else:
             found = self._leaf(kernels.scatter_sum, value, values[1], size, dim)
             if function == "mean":
+                found = found.to(self.dtype) if body.kind is not Scalar.REAL else found
                 ones = torch.ones(self.sizes[start.set], dtype=self.dtype)
                 kept = ones if mask is None else self.aligned(values[2], mask, axes, 0, node.ragged, node.batched).to(self.dtype)
                 count = self._leaf(kernels.scatter_sum, kept, values[1], size, 0 if mask is None else dim)

@@ -1,10 +1,10 @@
-"""From text to a checked spec."""
+"""Text to typed spec: parse, then check."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdual.dsl.checking.check import check
+from pdual.dsl.checking import check
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.parser import parse
 from pdual.dsl.spans import Source
@@ -14,10 +14,11 @@ from pdual.dsl.typed import TypedSpec
 def read(
     source: Source, overrides: Mapping[str, float | int | str] | None = None
 ) -> tuple[TypedSpec | None, tuple[Diagnostic, ...]]:
-    """Parse, then check what parsed. The spec is None where there is an error; every independent mistake is reported."""
+    """The typed spec of a text, and every diagnostic in the order of the text; None where one is an error."""
     spec, found = parse(source)
     if spec is None:
         return None, found
     typed, more = check(spec, source, overrides)
-    together = tuple(sorted((*found, *more), key=lambda item: (item.span.start, item.code)))
-    return (None if found else typed), together
+    if not found:
+        return typed, more
+    return None, found

@@ -41,7 +41,8 @@ class Driver:
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.step()
-        self._optimiser.zero_grad(set_to_none=True)
+        for parameter in self._parameters:  # what zero_grad does, without its 0.1 ms of bookkeeping
+            parameter.grad = None
         self._taken += 1
 
     def state(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import LetDefinition, TypedBlock, TypedFamily, TypedMetric, TypedObjective
-from pdual.dsl.types import ArrayType, Kind, MemberOf, RaggedAxis, RecordType
+from pdual.dsl.types import BOOL, ArrayType, Kind, MemberOf, RaggedAxis, RecordType
 
 _GROUPING = (Kind.ID, Kind.TEXT, Kind.INT, Kind.BOOL)
 
@@ -141,6 +141,7 @@ def _check_family(node: syntax.Constraint, data: str, parts: _Parts, scope: Scop
     name = node.name.name
     if relation is None:
         parts.broken.add(name)
+        scope.context.tables.broken.add(name)
         return
     report_idle(binders, node.binders, (node.relation,), scope)
     family = TypedFamily(name, binders, relation.operators, relation.operands, scale, node.span)
@@ -151,9 +152,9 @@ def _check_family(node: syntax.Constraint, data: str, parts: _Parts, scope: Scop
 def _check_metric(node: syntax.Metric, data: str, parts: _Parts, scope: Scope) -> None:
     value = scope.typed(node.value)
     name = node.name.name
-    if is_unknown(value) or not require_scalar(value, node.value, scope):
-        return
-    if value.type != ArrayType(Kind.BOOL) and not require_real(value, node.value, "a metric", scope):
+    scalar = not is_unknown(value) and require_scalar(value, node.value, scope)
+    if not scalar or (value.type != BOOL and not require_real(value, node.value, "a metric", scope)):
+        scope.context.tables.broken.add(name)
         return
     metric = TypedMetric(name, value, node.span)
     earlier = scope.context.tables.metrics.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pydantic import Field
@@ -30,9 +30,9 @@ class PythonModelSettings(Settings):
     features: str | None = Field(None, min_length=1)
 
 
-def declare_ragged(nodes: Iterator[syntax.Model], context: Context) -> None:
+def declare_ragged(nodes: Iterable[syntax.Model], given_sets: set[str], context: Context) -> None:
     """The ragged axes: names in the type of an output that are no set, nor near to one."""
-    sets = context.tables.sets
+    sets = {*context.tables.sets, *given_sets}
     for node in nodes:
         output = node.output
         types = [field.type for field in output.fields] if isinstance(output, syntax.RecordTypeName) else [output]

@@ -61,6 +61,7 @@ class Tables:
     unbuilt: set[str] = field(default_factory=set)  # models whose architecture was already reported
     families: dict[str, tuple[str, TypedFamily]] = field(default_factory=dict)  # with their data set
     averages: dict[str, Span] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)  # families and metrics that were refused
     metrics: dict[str, tuple[str, TypedMetric]] = field(default_factory=dict)  # with their data set
 
     @property

@@ -54,6 +54,8 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
 def _of_family(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     target = node.arguments[0].value
     families = scope.context.tables.families
+    if isinstance(target, syntax.Name) and target.name in scope.context.tables.broken:
+        return unknown(node.span)
     if not isinstance(target, syntax.Name) or target.name not in families:
         written = target.name if isinstance(target, syntax.Name) else "this"
         near = nearest(written, families)

@@ -46,9 +46,14 @@ def _column(found: SplitMetrics) -> dict[str, str]:
         column[name] = f"{summary.mean:.4g} ± {summary.std:.2g}"
     violation = found.violation
     if violation is not None:
-        column["violation, mean"] = _amount(violation.mean.mean, violation.unit)
-        column["violation, largest of a row"] = _amount(violation.max.mean, violation.unit)
-        column["violation, largest of all"] = _amount(violation.max.max, violation.unit)
+        apart = {"inequalities": violation.inequalities, "equalities": violation.equalities}
+        # Inequalities in fractions of their range and equalities in units of their own have no common mean.
+        kinds = apart if all(apart.values()) else {"violation": violation}
+        for name, item in kinds.items():
+            if item is not None:
+                column[f"{name}, mean"] = _amount(item.mean.mean, item.unit)
+                column[f"{name}, largest of a row"] = _amount(item.max.mean, item.unit)
+                column[f"{name}, largest of all"] = _amount(item.max.max, item.unit)
         column["rows that are met"] = f"{violation.feasible_rows:.2%}"
     if found.rows_at_cap is not None:
         column["rows at the cap"] = f"{found.rows_at_cap:.2%}"
@@ -61,7 +66,8 @@ def _amount(value: float, unit: str) -> str:
 
     if unit == RANGE:
         return f"{value:.3%} of range"
-    return f"{value:.3g}" + ("" if unit == "1" else f" {unit}")
+    words = {"1": "", "mixed": " (mixed units)"}
+    return f"{value:.3g}{words.get(unit, f' {unit}')}"
 
 
 def relation(item: Expectation) -> str:

@@ -116,7 +116,7 @@ def test_code_is_what_runs(capsys):
 
 def test_a_wrong_spec_explains_nothing(capsys, tmp_path: Path):
     place = tmp_path / "bad.pdual"
-    place.write_text('problem bad "x"\nminimize = 3\n')
+    place.write_text('problem bad "x"\nmodel f(x: real) -> real = linear()\nminimize squared_norm(f)\nmetric = 3\n')
     said = say(capsys, "explain", str(place))
     assert (said.code, said.out) == (1, "")
     assert "error[" in said.err

@@ -78,7 +78,7 @@ def learned(layout: Layout, **changes: Any) -> DualPlan:
     from pdual.dsl.declarations.architecture_plain import LinearSettings
 
     use = ArchitectureUse("linear", LinearSettings())
-    return plan("learned", layout, architecture=use, features=("m",), **changes)
+    return plan("learned", layout, **{"architecture": use, "features": ("m",), **changes})
 
 
 def mlp(*hidden: int) -> ArchitectureUse:

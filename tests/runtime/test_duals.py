@@ -166,7 +166,7 @@ class Sizes(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
         if "index_copy_" in str(func):
-            self.copied += args[2].numel()
+            self.copied += args[3].numel()
         elif isinstance(found, Tensor):
             self.largest = max(self.largest, found.numel())
         return found

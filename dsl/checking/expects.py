@@ -1,0 +1,80 @@
+"""``expect``: what is checked after the run, on one split."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pdual.dsl import syntax
+from pdual.dsl.checking.entities import BrokenEntity, Entity, ValueEntity
+from pdual.dsl.checking.operators import require_real
+from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
+from pdual.dsl.checking.statistics import is_per_row
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.declarations.source import BOUND_NAME
+from pdual.dsl.declarations.splits import SPLITS
+from pdual.dsl.near import nearest
+from pdual.dsl.spans import NOWHERE
+from pdual.dsl.typed import TypedExpect, TypedExpression
+
+
+def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
+    """One expectation; None where it was refused."""
+    tables = scope.context.tables
+    data = node.data.name
+    fits = True
+    if data in tables.data:
+        scope.context.mark("data", data)
+        fits = _has_split(data, node.split, scope)
+    else:
+        fits = False
+        named = scope.lookup(data)
+        if named is None or not isinstance(named.entity, BrokenEntity):
+            there = ", ".join(f"`{item}`" for item in tables.data) or None
+            scope.found.add("PD120", node.data.span, name=data, near=nearest(data, tables.data), there=there)
+    scope = replace(scope, place=Place.EXPECT, block=_metrics(scope))
+    if not isinstance(node.relation, syntax.Compare):
+        scope.found.add("PD208", node.relation.span, found="a value")
+        return None
+    operands = tuple(scope.typed(operand) for operand in node.relation.operands)
+    for operand, written in zip(operands, node.relation.operands, strict=True):
+        fits = _is_one_number(operand, written, scope) and fits
+    if not fits:
+        return None
+    return TypedExpect(node.name.name, data, node.split.name, node.relation.operators, operands, node.span)
+
+
+def _metrics(scope: Scope) -> dict[str, Named]:
+    """The metrics by name, as the values they stand for."""
+    tables = scope.context.tables
+    found: dict[str, Named] = {}
+    for name, (_, metric) in tables.metrics.items():
+        entity: Entity = ValueEntity(metric.value)
+        found[name] = Named(entity, metric.span)
+    for name in tables.broken - set(found):
+        found[name] = Named(BrokenEntity(), NOWHERE)
+    return found
+
+
+def _has_split(data: str, split: syntax.Name, scope: Scope) -> bool:
+    """Whether the source divides its rows so; where only the data tell, any of train, val and test will do."""
+    typed = scope.context.tables.data[data]
+    declaration = sources().get(typed.source if typed.source is not None else BOUND_NAME)
+    rows = None
+    if declaration is not None and isinstance(typed.settings, declaration.settings):
+        rows = declaration.rows(typed.settings)
+    splits = tuple(rows) if rows is not None else SPLITS
+    if split.name in splits:
+        return True
+    there = ", ".join(f"`{item}`" for item in splits)
+    scope.found.add("PD119", split.span, name=split.name, data=data, near=nearest(split.name, splits), there=there)
+    return False
+
+
+def _is_one_number(operand: TypedExpression, node: syntax.Expression, scope: Scope) -> bool:
+    if is_unknown(operand) or not require_real(operand, node, "what is expected", scope):
+        return False
+    if is_per_row(operand):
+        shown = node.name if isinstance(node, syntax.Name) else None
+        scope.found.add("PD229", node.span, name=shown)
+        return False
+    return True

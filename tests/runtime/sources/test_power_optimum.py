@@ -1,0 +1,198 @@
+"""Optima against published numbers, multipliers against the Lagrangian as the tests write it."""
+
+import csv
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from power_oracle import CASES, SHIPPED, cost, flows, known, parts, published
+
+from pdual.runtime.sources.power_grid import grid_of
+from pdual.runtime.sources.power_optimum import PowerSolver, part_sizes
+from pdual.runtime.sources.power_optimum import flows as vector_flows
+
+EQUALITIES = {"balance.re", "balance.im", "reference"}
+
+
+@cache
+def solver(name):
+    grid = known(name)
+    return grid, PowerSolver(grid_of(grid))
+
+
+def lagrangian(grid, load, multipliers, x):
+    buses, units = len(grid.sets["bus"]), len(grid.sets["gen"])
+    re, im, p, q = np.split(x, np.cumsum([buses, buses, units]))
+    value = cost(grid, p + 1j * q)
+    for name, entries in parts(grid, load, re + 1j * im, p + 1j * q).items():
+        value += float(multipliers[name] @ entries)
+    return value
+
+
+def slope(function, x, step=1e-6):
+    steps = step * np.eye(len(x))
+    return np.array([(function(x + move) - function(x - move)) / (2 * step) for move in steps])
+
+
+def scaled(grid, factor):
+    return factor * np.array(grid.fields["load"])
+
+
+def test_the_shipped_case_costs_what_is_published():
+    grid, solve = solver(SHIPPED)
+    found = solve.solve(np.array(grid.fields["load"]))
+    assert found.cost == pytest.approx(8208.5, abs=0.05)  # PGLib-OPF v23.07, BASELINE.md
+    assert found.cost == pytest.approx(cost(grid, found.s), rel=1e-12)
+
+
+def test_the_reference_solution_of_the_shipped_case():
+    reference = json.loads((published() / "reference" / f"{SHIPPED}.json").read_text())
+    grid, solve = solver(SHIPPED)
+    found = solve.solve(np.array(grid.fields["load"]))
+    assert found.cost == pytest.approx(reference["objective_usd_per_h"], rel=1e-7)
+    assert np.angle(found.v) == pytest.approx(np.array(reference["va_rad"]), abs=2e-6)
+    assert np.abs(found.v) == pytest.approx(np.array(reference["vm_pu"]), abs=2e-6)
+    assert 100 * found.s.real == pytest.approx(np.array(reference["pg_mw"]), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "pglib/pglib_opf_case5_pjm.m",
+        "pglib/pglib_opf_case14_ieee.m",
+        "pglib/pglib_opf_case57_ieee.m",
+        "pglib/pglib_opf_case118_ieee.m",
+        "matpower/case300.m",
+    ],
+)
+def test_the_reference_objectives(case):
+    with (published() / "reference" / "objectives.csv").open() as file:
+        objectives = {row["file"]: float(row["ipopt_ac_usd_h"]) for row in csv.DictReader(file)}
+    grid = known(published() / case)
+    found = PowerSolver(grid_of(grid)).solve(np.array(grid.fields["load"]))
+    assert found.cost == pytest.approx(objectives[case], rel=1e-7)
+
+
+# in the six-bus grid an angle limit, a flow limit and a lower voltage limit bind at these demands
+@pytest.mark.parametrize(("name", "factor"), [(SHIPPED, 1.0), (SHIPPED, 0.85), ("six.m", 1.0), ("six.m", 1.15)])
+def test_the_lagrangian_is_stationary_at_the_optimum(name, factor):
+    grid, solve = solver(name)
+    load = scaled(grid, factor)
+    found = solve.solve(load)
+    x = np.concatenate([found.v.real, found.v.imag, found.s.real, found.s.imag])
+    gradient = slope(lambda at: lagrangian(grid, load, found.multipliers, at), x)
+    without = slope(lambda at: cost(grid, at[-2 * len(found.s) : -len(found.s)] + 0j), x)
+    assert np.abs(without).max() > 500
+    assert np.abs(gradient).max() < 1e-3
+
+
+@pytest.mark.parametrize(("name", "factor"), [(SHIPPED, 1.0), ("six.m", 1.0), ("six.m", 1.15)])
+def test_rows_hold_and_multipliers_have_their_sign_and_rest_on_tight_rows(name, factor):
+    grid, solve = solver(name)
+    load = scaled(grid, factor)
+    found = solve.solve(load)
+    residuals = parts(grid, load, found.v, found.s)
+    assert set(found.multipliers) == set(residuals)
+    for part, entries in residuals.items():
+        assert len(entries) == len(found.multipliers[part]) == part_sizes(solve.grid)[part], part
+        if part in EQUALITIES:
+            assert np.abs(entries).max() < 1e-7, part
+        else:
+            assert entries.max() < 1e-7, part
+            assert found.multipliers[part].min() >= 0, part
+            assert np.abs(entries * found.multipliers[part]).max() < 1e-3, part
+
+
+def test_the_tight_rows_of_the_shipped_case():
+    grid, solve = solver(SHIPPED)
+    found = solve.solve(np.array(grid.fields["load"]))
+    tight = {
+        f"{part}[{grid.sets[members][row]}]"
+        for part, members in (
+            ("voltage.lower", "bus"),
+            ("voltage.upper", "bus"),
+            ("generation.re.lower", "gen"),
+            ("generation.re.upper", "gen"),
+            ("generation.im.lower", "gen"),
+            ("generation.im.upper", "gen"),
+            ("flow_source", "branch"),
+            ("flow_target", "branch"),
+            ("angle.lower", "branch"),
+            ("angle.upper", "branch"),
+        )
+        for row in np.flatnonzero(found.multipliers[part] > 1)
+    }
+    assert tight == {
+        *(f"generation.re.upper[{unit}]" for unit in ("3@5", "4@8", "5@11", "6@13")),
+        *(f"voltage.upper[{bus}]" for bus in ("1", "11", "13")),
+        "generation.im.upper[4@8]",
+        "flow_source[1->2]",
+    }
+
+
+@pytest.mark.parametrize("part", ["angle.upper", "flow_source", "voltage.upper"])
+def test_the_six_bus_grid_binds_where_the_tests_need_it(part):
+    grid, solve = solver("six.m")
+    largest = max(solve.solve(scaled(grid, factor)).multipliers[part].max() for factor in (1.0, 1.15))
+    assert largest > 1
+
+
+def test_a_multiplier_is_the_price_of_its_limit():
+    """Envelope theorem: with the limit of line 1-2 raised by d, the cost falls by multiplier * d."""
+    grid, solve = solver(SHIPPED)
+    load = np.array(grid.fields["load"])
+    price = solve.solve(load).multipliers["flow_source"][0]
+    costs = []
+    for step in (-1e-3, 1e-3):
+        rate = np.array(grid.fields["rate"])
+        rate[0] += step
+        changed = grid_of(grid).__class__(**{**vars(grid_of(grid)), "rate": rate})
+        costs.append(PowerSolver(changed).solve(load).cost)
+    assert (costs[0] - costs[1]) / 2e-3 == pytest.approx(price, rel=1e-4)
+
+
+def test_a_price_of_power_is_the_multiplier_of_the_balance():
+    """d cost / d load = - multiplier, since the load stands on the left with a minus."""
+    grid, solve = solver(SHIPPED)
+    load = np.array(grid.fields["load"])
+    step = np.zeros(len(load))
+    step[20] = 1e-4
+    for direction, part in ((1, "balance.re"), (1j, "balance.im")):
+        change = solve.solve(load + direction * step).cost - solve.solve(load - direction * step).cost
+        assert change / 2e-4 == pytest.approx(-solve.solve(load).multipliers[part][20], rel=1e-4)
+
+
+def test_a_solve_does_not_depend_on_the_one_before():
+    grid, solve = solver("six.m")
+    first = solve.solve(scaled(grid, 1.0))
+    solve.solve(scaled(grid, 1.2))
+    assert solve.solve(scaled(grid, 9.0)) is None
+    again = solve.solve(scaled(grid, 1.0))
+    assert again.cost == first.cost
+    assert np.array_equal(again.v, first.v)
+
+
+def test_where_the_nominal_demand_has_no_optimum_others_are_solved_from_a_flat_start():
+    grid = known("six.m")
+    heavy = grid_of(grid).__class__(**{**vars(grid_of(grid)), "load": scaled(grid, 9.0)})
+    solve = PowerSolver(heavy)
+    assert solve.solve(heavy.load) is None
+    other = solver("six.m")[1].solve(scaled(grid, 1.0))
+    assert solve.solve(scaled(grid, 1.0)).cost == pytest.approx(other.cost, rel=1e-7)
+
+
+def test_the_iteration_limit_counts_as_unsolved():
+    grid = known("six.m")
+    solve = PowerSolver(grid_of(grid), iterations=2)
+    assert solve.solve(scaled(grid, 1.0)) is None
+    assert solve.status == "Maximum_Iterations_Exceeded"
+
+
+def test_flows_of_arrays_are_the_flows_of_the_spec():
+    grid = known(CASES / "six.m")
+    v = np.linspace(0.9, 1.1, 6) * np.exp(1j * np.linspace(-0.5, 0.7, 6))
+    out, into = flows(grid, v)
+    found = vector_flows(grid_of(grid), v)
+    assert found[0] == pytest.approx(out, abs=1e-13)
+    assert found[1] == pytest.approx(into, abs=1e-13)
