@@ -77,6 +77,7 @@ def _module(
     graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype, with_metrics: bool
 ) -> nn.Module:
     emission = Emission(constants, graph.sizes, models, dtype)
+    emission.meet(data.roots)
     objective = _objective(emission, data.objective)
     residuals, mask = _residuals(emission, data.parts)
     features = {key: emission.dense(node) for key, node in data.features.items()}
@@ -158,6 +159,7 @@ def _plan(
     formula: nn.Module | None = None
     if choice.formulas:
         emission = Emission(constants, graph.sizes, models, dtype)
+        emission.meet([f.value for f in choice.formulas])
         by_name = {part.layout.name: part for part in data.parts}
         pieces = [_formula_columns(emission, f.value, f.axes, by_name[f.part]) for f in choice.formulas]
         formula = emission.finish(torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0])

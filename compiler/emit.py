@@ -33,7 +33,7 @@ class Emission:
         self._values = self._proxy(self._graph.placeholder("values"))
         self._ids = self._proxy(self._graph.placeholder("ids"))
         self._features = self._proxy(self._graph.placeholder("features", default_value=None))
-        self._emitter = NodeEmitter(sizes, dtype, self.call)
+        self._emitter = NodeEmitter(sizes, dtype, self.call, self.buffer)
         self._done: dict[int, Any] = {}
         self._buffers = 0
         self.sizes = sizes
@@ -59,6 +59,13 @@ class Emission:
             if item.identity not in self._done:
                 self._done[item.identity] = self._emit(item)
         return self._done[node.identity]
+
+    def meet(self, roots: Sequence[Node]) -> None:
+        """Learn the lengths of every ragged axis below the roots, also for what only counts along one."""
+        for node in topological(roots):
+            axis = node.inner[0] if node.inner and node.operation in ("output", "features", "feature_input") else None
+            if isinstance(axis, RaggedAxis) and axis.name not in self._emitter.offsets:
+                self._emitter.offsets[axis.name] = self.value(node).offsets
 
     @property
     def dtype(self) -> torch.dtype:

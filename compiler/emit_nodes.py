@@ -21,13 +21,15 @@ Leaf = Callable[..., Any]
 class NodeEmitter:
     """Emits nodes given their arguments' values.
 
-    ``leaf(function, *arguments)`` records a call that must not be traced into (eagerly it just calls).
+    ``leaf(function, *arguments)`` records a call that must not be traced into, ``constant(tensor)`` a constant (eagerly they do
+    nothing else than call and return).
     """
 
-    def __init__(self, sizes: Mapping[str, int], dtype: torch.dtype, leaf: Leaf) -> None:
+    def __init__(self, sizes: Mapping[str, int], dtype: torch.dtype, leaf: Leaf, constant: Leaf) -> None:
         self.sizes = sizes
         self.dtype = dtype
         self._leaf = leaf
+        self._constant = constant
         self.offsets: dict[str, Any] = {}  # of each ragged axis met so far
         self._functions: dict[str, Callable[..., Any]] = {}
 
@@ -36,6 +38,8 @@ class NodeEmitter:
         match node.operation:
             case "index":
                 return torch.arange(self.sizes[node.axes[0].set])
+            case "ragged_index":
+                return self._leaf(kernels.segment_positions, self.offsets[node.attributes[0]])
             case "select":
                 return self._select(node, values[0], values[1])
             case "collect":
@@ -163,7 +167,7 @@ class NodeEmitter:
         if function == "mean" and body.kind is not Scalar.REAL:
             value = value.to(self.dtype)
         if function == "mean" and mask is not None:
-            kept = self._counted(node, axes, values[1], mask).sum(dim)
+            kept = self._counted(node, axes, values[1], mask).sum(self._dim(node, mask, dim))
             return value.sum(dim) / _tail(kept, len(node.inner))
         if function in ("sum", "count"):
             return value.sum(dim)
@@ -186,6 +190,10 @@ class NodeEmitter:
             value = value.expand(*lead, *(self.sizes[axis.set] for axis in axes), *self._inner(node.inner))
         return value
 
+    def _dim(self, node: Node, mask: Node, dim: int) -> int:
+        """Where an axis of the node's layout stands in a mask on the same axes, which may be the same for all rows."""
+        return dim if mask.batched or not node.batched else dim - 1
+
     def _counted(self, node: Node, axes: tuple[IndexAxis, ...], value: Any, mask: Node) -> Any:
         kept = self.aligned(value, mask, axes, 0, node.ragged, node.batched).to(self.dtype)
         lead = [-1] if node.batched and mask.batched else []
@@ -207,11 +215,21 @@ class NodeEmitter:
             found = self._leaf(kernels.scatter_sum, value, values[1], size, dim)
             if function == "mean":
                 found = found.to(self.dtype) if body.kind is not Scalar.REAL else found
-                ones = torch.ones(self.sizes[start.set], dtype=self.dtype)
-                kept = ones if mask is None else self.aligned(values[2], mask, axes, 0, node.ragged, node.batched).to(self.dtype)
-                count = self._leaf(kernels.scatter_sum, kept, values[1], size, 0 if mask is None else dim)
-                found = found / (count.reshape(*_ones(node, axes, dim, size)) if mask is None else _tail(count, len(node.inner)))
+                found = found / self._scattered_count(node, values, axes, dim)
         return _moved(found, node, tuple(end if axis == start else axis for axis in axes), int(node.batched))
+
+    def _scattered_count(self, node: Node, values: Sequence[Any], axes: tuple[IndexAxis, ...], dim: int) -> Any:
+        """How many members each entry of a join has, on the layout of its sum."""
+        _, start, end = node.attributes
+        size = self.sizes[end.set]
+        if len(node.arguments) == 2:
+            ones = self._constant(torch.ones(self.sizes[start.set], dtype=self.dtype))
+            count = self._leaf(kernels.scatter_sum, ones, values[1], size, 0)
+            return count.reshape(*_ones(node, axes, dim, size))
+        mask = node.arguments[2]
+        kept = self._counted(node, axes, values[2], mask)
+        count = self._leaf(kernels.scatter_sum, kept, values[1], size, self._dim(node, mask, dim))
+        return _tail(count, len(node.inner))
 
     def accumulated(self, value: Any, node: Node, scatter: Node, values: Sequence[Any], sign: int) -> Any:
         """``value + sign * scatter`` in one call; None where the layouts differ or the scatter is filtered."""
@@ -229,6 +247,8 @@ class NodeEmitter:
         function, name = node.attributes
         body, inner = node.arguments[0], len(node.inner)
         value = self.aligned(values[0], body, node.axes, inner, name, True)
+        if not body.batched:
+            value = self._leaf(kernels.repeat_for_segments, value, self.offsets[name])
         if len(values) == 1:
             return self._leaf(kernels.reduce_segments, value, self.offsets[name], function)
         kept = _tail(self.aligned(values[1], node.arguments[1], node.axes, 0, name, True), inner)

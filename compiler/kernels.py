@@ -14,6 +14,17 @@ def segment_rows(offsets: Tensor) -> Tensor:
     return torch.repeat_interleave(torch.diff(offsets))
 
 
+def segment_positions(offsets: Tensor) -> Tensor:
+    """The position of every element in its own row: [total] int64."""
+    rows = segment_rows(offsets)
+    return torch.arange(rows.shape[0], device=offsets.device) - offsets[rows]
+
+
+def repeat_for_segments(value: Tensor, offsets: Tensor) -> Tensor:
+    """One value for every element of a ragged axis: [total, ...] from [...]."""
+    return value.expand(segment_rows(offsets).shape[0], *value.shape)
+
+
 def reduce_segments(values: Tensor, offsets: Tensor, function: str) -> Tensor:
     """Reduces the elements of each row: [total, ...] to [rows, ...]; sum over none is 0, mean over none is NaN."""
     rows, counts = segment_rows(offsets), torch.diff(offsets)

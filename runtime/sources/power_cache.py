@@ -78,7 +78,7 @@ class ChunkStore:
 
     def _read(self, place: Path) -> Solved | None:
         try:
-            with np.load(place, allow_pickle=False) as stored:
+            with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 kept, rows = stored["kept"], stored["rows"]
         except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
             return None

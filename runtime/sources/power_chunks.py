@@ -47,9 +47,7 @@ class ChunkSolver:
         return [found[index] for index in indices]
 
 
-def _solved(
-    problem: GridProblem, loads: Mapping[int, Complexes], workers: int
-) -> Iterator[tuple[int, Solved]]:
+def _solved(problem: GridProblem, loads: Mapping[int, Complexes], workers: int) -> Iterator[tuple[int, Solved]]:
     """Each chunk with its number, in the order they end; what it holds does not depend on ``workers``."""
     waiting = dict(loads)
     if workers > 1 and len(waiting) > 1:

@@ -43,7 +43,7 @@ def read_demands(name: str, folder: Path, buses: int, span: Span) -> Complexes:
 def _read(place: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an ``.npz``, nothing where it is none; objects are never unpickled."""
     try:
-        with np.load(place, allow_pickle=False) as stored:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
         return {}
