@@ -12,6 +12,7 @@ import torch
 
 from pdual.compiler import kernels
 from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.types import Axis, FixedAxis, RaggedAxis, SetAxis
 
@@ -39,7 +40,7 @@ class NodeEmitter:
             case "index":
                 return torch.arange(self.sizes[node.axes[0].set])
             case "ragged_index":
-                return self._leaf(kernels.segment_positions, self.offsets[node.attributes[0]])
+                return self._leaf(kernels.segment_positions, self._lengths(node.attributes[0], node))
             case "select":
                 return self._select(node, values[0], values[1])
             case "collect":
@@ -59,10 +60,16 @@ class NodeEmitter:
                 return values[0] if argument.kind is Scalar.REAL else values[0].to(self.dtype)
         return self._elementwise(node, values)
 
+    def _lengths(self, name: str, node: Node) -> Any:
+        """The offsets of a ragged axis; PD294 where nothing that is computed has this axis."""
+        if name not in self.offsets:
+            raise refuse("PD294", node.span, axis=name)
+        return self.offsets[name]
+
     def aligned(self, value: Any, node: Node, axes: Sequence[IndexAxis], inner: int, ragged: str | None, batched: bool) -> Any:
         """A value made broadcastable to a layout: singleton dimensions where it does not vary."""
         if ragged and node.batched and not node.ragged:
-            value = value.index_select(0, self._leaf(kernels.segment_rows, self.offsets[ragged]))
+            value = value.index_select(0, self._leaf(kernels.segment_rows, self._lengths(ragged, node)))
         start = 1 if node.batched else 0
         held = start > 0 and batched
         for position, axis in enumerate(axes):
@@ -248,16 +255,16 @@ class NodeEmitter:
         body, inner = node.arguments[0], len(node.inner)
         value = self.aligned(values[0], body, node.axes, inner, name, True)
         if not body.batched:
-            value = self._leaf(kernels.repeat_for_segments, value, self.offsets[name])
+            value = self._leaf(kernels.repeat_for_segments, value, self._lengths(name, node))
         if len(values) == 1:
-            return self._leaf(kernels.reduce_segments, value, self.offsets[name], function)
+            return self._leaf(kernels.reduce_segments, value, self._lengths(name, node), function)
         kept = _tail(self.aligned(values[1], node.arguments[1], node.axes, 0, name, True), inner)
         fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
         value = torch.where(kept, value, fill)
-        total = self._leaf(kernels.reduce_segments, value, self.offsets[name], "sum" if function == "mean" else function)
+        total = self._leaf(kernels.reduce_segments, value, self._lengths(name, node), "sum" if function == "mean" else function)
         if function != "mean":
             return total
-        return total / self._leaf(kernels.reduce_segments, kept.to(self.dtype), self.offsets[name], "sum")
+        return total / self._leaf(kernels.reduce_segments, kept.to(self.dtype), self._lengths(name, node), "sum")
 
     def _aggregate(self, node: Node, values: Sequence[Any]) -> Any:
         function = node.attributes[0]

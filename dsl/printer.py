@@ -7,6 +7,7 @@ from string import Formatter
 from typing import Any
 
 from pdual.dsl.catalogue import CATALOGUE, Entry
+from pdual.dsl.catalogue.entry import ROLES
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.snippet import Mark, draw
 from pdual.dsl.spans import NOWHERE, Source, Span
@@ -66,7 +67,7 @@ def _marks(entry: Entry, diagnostic: Diagnostic) -> list[Mark]:
     return [
         primary,
         *(
-            Mark(label.span, _worded(entry.roles.get(label.role, ""), diagnostic) or "", primary=False)
+            Mark(label.span, _worded(entry.roles.get(label.role, ROLES.get(label.role, "")), diagnostic) or "", primary=False)
             for label in diagnostic.labels
         ),
     ]

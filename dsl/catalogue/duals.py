@@ -26,7 +26,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD403",
         "multipliers cannot be held as `{name}`",
         label="not a kind",
-        notes=("the kinds are {there}, or a formula over models",),
+        notes=("kinds: {there}; a formula over models is the other way",),
         help=("did you mean `{near}`?",),
     ),
     Entry(
@@ -55,7 +55,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="read here",
         notes=("`{architecture}` has no hidden layer here",),
         help=(
-            "give `{architecture}` a hidden layer, or choose another architecture",
+            "{architecture:.0}choose an architecture with a hidden layer, such as `mlp(hidden = [128])`",
             'name the layer that is read: `model {model}(...) -> ... {{ features = "LAYER" }}`',
         ),
     ),

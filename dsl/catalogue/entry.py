@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from pdual.dsl.diagnostics import Severity
 
 
+#: Roles that a label may have in any mistake: here, the call that brought up a function's body.
+ROLES: Mapping[str, str] = {"call": "called here"}
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Templates filled with a diagnostic's facts (``{name}``).

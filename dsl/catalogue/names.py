@@ -15,14 +15,14 @@ ENTRIES: tuple[Entry, ...] = (
         "PD104",
         "there is no source called `{name}`",
         label="not known",
-        notes=("the sources for `{role}` are {there}",),
+        notes=("the sources for `{role}`: {there}",),
         help=(_MEANT,),
     ),
     Entry(
         "PD105",
         "there is no architecture called `{name}`",
         label="not known",
-        notes=("the architectures are {there}",),
+        notes=("the architectures: {there}",),
         help=(_MEANT,),
     ),
     Entry(
@@ -31,7 +31,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not declared",
         notes=(
             "{elsewhere:.0}there is one elsewhere in the spec; a `dual` stands beside its constraint",
-            "there are {there}",
+            "there: {there}",
         ),
         help=(_MEANT,),
     ),
@@ -53,14 +53,14 @@ ENTRIES: tuple[Entry, ...] = (
         "PD109",
         "`{owner}` has no setting `{name}`",
         label="not known",
-        notes=("its settings are {there}",),
+        notes=("its settings: {there}",),
         help=(_MEANT,),
     ),
     Entry(
         "PD110",
         "`{name}` is not declared, and is no word that can stand here",
         label="not known",
-        notes=("expected is {expected}",),
+        notes=("{expected} is expected",),
         help=(_MEANT,),
     ),
     Entry(
@@ -94,7 +94,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD116",
         "there is no parameter `{name}` to set",
-        notes=("the parameters are {params}",),
+        notes=("the parameters: {params}",),
         help=(_MEANT,),
     ),
     Entry(
@@ -108,21 +108,21 @@ ENTRIES: tuple[Entry, ...] = (
         "PD118",
         "constraint `{family}` has no part `{name}`",
         label="not a part",
-        notes=("its parts are {there}",),
+        notes=("its parts: {there}", "{whole:.0}it is one relation, held as a whole"),
         help=(_MEANT,),
     ),
     Entry(
         "PD119",
         "`{data}` has no split `{name}`",
         label="not a split",
-        notes=("its splits are {there}",),
+        notes=("its splits: {there}",),
         help=(_MEANT,),
     ),
     Entry(
         "PD120",
         "there is no data set called `{name}`",
         label="not declared",
-        notes=("the data sets are {there}",),
+        notes=("the data sets: {there}",),
         help=(_MEANT,),
     ),
     Entry(

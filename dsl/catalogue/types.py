@@ -18,7 +18,7 @@ ENTRIES: tuple[Entry, ...] = (
         "one value is expected, and `{name}` is a whole array, `{type}`",
         label="an index is missing",
         notes=("arrays are not aligned by position",),
-        help=("write `{carried}`",),
+        help=("write `{carried}`", "reduce over it, as in `{reduced}`"),
     ),
     Entry(
         "PD204",
@@ -45,7 +45,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD209",
         "a constraint should use `<=`, `>=` or `==`, found `{operator}`",
-        label="not closed",
+        label="leaves out its boundary",
         notes=("a constraint also holds on its boundary",),
         help=("write `{turned}`",),
     ),
@@ -127,7 +127,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD230",
-        "rows are grouped by an id, a text, an integer or a member of a set, and `{name}` is `{found}`",
+        "rows are grouped by an id, a text, an integer, a truth value or a member of a set, and `{name}` is `{found}`",
         label="cannot be grouped by",
     ),
     Entry(
@@ -154,7 +154,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD235",
-        "`{name}` is a group of rows, and only a row has a `{field}`",
+        "`{name}` is a group of rows, and only its rows have `{field}`",
         label="a group, not a row",
         help=("name a row of it: `sum[p in {name}](p.{field})`",),
     ),
@@ -194,7 +194,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="an index is missing",
         help=("write `{name}[i in SET](...)`",),
     ),
-    Entry("PD250", "`{name}` is about a whole split, and is used in `expect` only", label="not here"),
+    Entry("PD250", "`{name}` is about the rows of a split, and is used in `expect` only", label="not here"),
     Entry("PD251", "`{name}` is {what}, and cannot be called", label="not a function or a model"),
     Entry(
         "PD252",
@@ -219,7 +219,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD257", "{what} should be between 0 and 1, found {found}", label="outside"),
     Entry("PD258", "a list is used in settings only", label="not a value"),
-    Entry("PD259", "`{owner}` takes {allowed}", label="one too many", notes=("its settings are {there}",)),
+    Entry("PD259", "`{owner}` takes {allowed}", label="one too many", notes=("its settings: {there}",)),
     Entry("PD260", "a setting of `{owner}` does not fit: {reason}", label="does not fit"),
     Entry(
         "PD261",
@@ -231,7 +231,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD262",
         "`{name}` is a source, but not one for `{role}`",
         label="of the other kind",
-        notes=("the sources for `{role}` are {there}",),
+        notes=("the sources for `{role}`: {there}",),
     ),
     Entry("PD263", "only real and whole numbers have a range, found `{found}`", label="not for this type"),
     Entry(
@@ -280,5 +280,11 @@ ENTRIES: tuple[Entry, ...] = (
         "PD293",
         "a block over groups of `{data}` is checked and explained, but cannot be run yet by this version",
         label="over groups",
+    ),
+    Entry(
+        "PD294",
+        "nothing in this block says how long `{axis}` is",
+        label="along this axis",
+        help=("call the model whose output has it in the same block",),
     ),
 )

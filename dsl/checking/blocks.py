@@ -170,7 +170,7 @@ def _check_features(scope: Scope) -> None:
     for model, span in scope.context.features_of:
         count = len(scope.context.calls.get(model, ()))
         if count > 1:
-            found = f"the block calls `{model}` with {count} different arguments"
+            found = f"{count} different calls of `{model}`"
             scope.found.add("PD406", span, name=model, found=found)
 
 

@@ -56,8 +56,9 @@ def type_call(node: syntax.Call, scope: Scope) -> TypedExpression:
 
 
 def _report_unknown(node: syntax.Call, name: str, entity: Entity | None, scope: Scope) -> None:
-    for argument in node.arguments:
-        scope.deeper().typed(argument.value)
+    if name not in STATISTICS:  # their arguments are names of constraints
+        for argument in node.arguments:
+            scope.deeper().typed(argument.value)
     if name in REDUCTIONS:
         scope.found.add("PD249", node.function.span, name=name)
     elif name in STATISTICS:
@@ -99,6 +100,8 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
     scope.context.mark("model", model.name)
     inputs = model.signature.inputs
     arguments = _values(node, scope)
+    if has_unknown(model.output):
+        return unknown(node.span)
     if not check_count(node, model.name, len(inputs), f"{model.name}({', '.join(name for name, _ in inputs)})", scope):
         return unknown(node.span)
     if scope.place in (Place.CONSTANT, Place.OBJECTIVE, Place.EXPECT):
@@ -114,7 +117,7 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
                 "PD215", item.value.span, argument=name, model=model.name, expected=wanted, found=argument.type, name=shown
             )
             fits = False
-    if not fits or (isinstance(model.output, ArrayType) and has_unknown(model.output)):
+    if not fits:
         return unknown(node.span)
     call = ModelCall(model.output, model.name, tuple(arguments), span=node.span)
     if scope.place is not Place.DUAL:

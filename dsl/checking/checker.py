@@ -52,11 +52,11 @@ def check(
     objectives, blocks, averages = _check_problem(statements, scope)
     expects = tuple(filter(None, (check_expect(node, scope) for node in statements.expects)))
     solve = _check_solve(statements, scope)
-    report_unused(statements.defs, context)
-    found = context.found.diagnostics
-    if any(CATALOGUE[item.code].severity is Severity.ERROR for item in found):
-        return None, found
-    return _assembled(statements, context, objectives, blocks, averages, expects, solve, source), found
+    if any(CATALOGUE[item.code].severity is Severity.ERROR for item in context.found):
+        return None, context.found.diagnostics
+    report_unused(statements.defs, context)  # what an expression in error reads cannot be told
+    typed = _assembled(statements, context, objectives, blocks, averages, expects, solve, source)
+    return typed, context.found.diagnostics
 
 
 def _check_params(

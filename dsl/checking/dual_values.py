@@ -127,7 +127,7 @@ def _on(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) 
         return None
     ragged = next((axis for axis in typed.type.axes if isinstance(axis, RaggedAxis)), None)
     if ragged is not None:
-        expected = "axes of one length on every row"
+        expected = "of one length on every row"
         scope.found.add("PD413", value.span, expected=expected, found=typed.type, ragged=ragged.name)
         return None
     return None if has_unknown(typed.type) else typed

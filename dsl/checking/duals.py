@@ -51,12 +51,12 @@ def check_duals(
         for target in node.targets
         for claim in _claims(position, target, families, broken, scope)
     ]
-    held = _holders(claims, scope)
+    held, doubled = _holders(claims, scope)
     duals = []
     for position, node in enumerate(nodes):
         mine = tuple(part for part in _ordered(families) if held.get(part) == position)
         claimed = any(claim.statement == position and claim.parts for claim in claims)
-        if claimed and not mine:
+        if claimed and not mine and position not in doubled:
             scope.found.add("PD402", node.span)
         value = _value(node, families, broken, scope)
         if value is not None and mine:
@@ -97,7 +97,8 @@ def _claims(
         span = target.part[0].span.to(target.part[-1].span)
         candidates = [piece for shape in shapes for piece in (shape.name, shape.side, shape.component) if piece]
         near = nearest(asked, candidates)
-        scope.found.add("PD118", span, name=asked, family=name, there=there, near=near)
+        whole = "yes" if there is None else None
+        scope.found.add("PD118", span, name=asked, family=name, there=there, near=near, whole=whole)
         return
     rank = 1 if not asked else 3 if any(shape.name == asked for shape in matching) else 2
     yield _Claim(position, tuple((name, shape.name) for shape in matching), rank, target.span)
@@ -107,10 +108,11 @@ def _covers(asked: str, shape: PartShape) -> bool:
     return asked in ("", shape.name, shape.component, shape.side)
 
 
-def _holders(claims: Sequence[_Claim], scope: Scope) -> dict[Part, int]:
-    """The statement that holds each part; two equally specific ones are refused."""
+def _holders(claims: Sequence[_Claim], scope: Scope) -> tuple[dict[Part, int], set[int]]:
+    """The statement that holds each part, and those refused for claiming what an equally specific one has."""
     best: dict[Part, _Claim] = {}
     told: set[tuple[Span, Span]] = set()
+    doubled: set[int] = set()
     for claim in claims:
         for part in claim.parts:
             other = best.get(part)
@@ -118,9 +120,10 @@ def _holders(claims: Sequence[_Claim], scope: Scope) -> dict[Part, int]:
                 best[part] = claim
             elif claim.rank == other.rank and (claim.span, other.span) not in told:
                 told.add((claim.span, other.span))
+                doubled.add(claim.statement)
                 name = ".".join(filter(None, part))
                 scope.found.add("PD401", claim.span, Label(other.span, "first"), name=name)
-    return {part: claim.statement for part, claim in best.items()}
+    return {part: claim.statement for part, claim in best.items()}, doubled
 
 
 def _value(

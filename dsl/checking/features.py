@@ -43,13 +43,13 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
             body = definition.body.call if isinstance(definition.body, OutputOf) else definition.body
             if isinstance(body, ModelCall) and not definition.binders:
                 return body
-            scope.found.add("PD406", node.span, name=definition.name, found="it is not bound to one model call")
+            scope.found.add("PD406", node.span, name=definition.name, found=f"`{definition.name}`, which is not one")
             return None
         case RecordEntity(name, outputs, call):
             for definition in outputs.values():
                 scope.context.mark("let", str(definition.identity))
                 if definition.binders:
-                    scope.found.add("PD406", node.span, name=name, found="it has an index, so it is many calls")
+                    scope.found.add("PD406", node.span, name=name, found=f"one for every index of `{name}`")
                     return None
             return call
         case ModelEntity(model):
@@ -58,7 +58,7 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
             if len(calls) == 1:
                 scope.context.features_of.append((model.name, node.span))
                 return calls[0]
-            found = f"the block calls `{model.name}` {_times(len(calls))}"
+            found = f"{_times(len(calls))} of `{model.name}`"
             scope.found.add("PD406", node.span, name=model.name, found=found)
             return None
         case BrokenEntity():
@@ -69,14 +69,12 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
     if isinstance(value, ModelCall):
         return value
     if not is_unknown(value):
-        scope.found.add("PD406", node.span, found="this is not a model call")
+        scope.found.add("PD406", node.span, found=f"`{value.type}`")
     return None
 
 
 def _times(count: int) -> str:
-    if count == 0:
-        return "nowhere before this"
-    return f"with {count} different arguments" if count > 1 else "once"
+    return f"{count} different calls" if count else "no call before this"
 
 
 def _features_type(model: TypedModel, scope: Scope) -> Type | None:

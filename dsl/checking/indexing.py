@@ -22,7 +22,7 @@ def type_index(node: syntax.Index, scope: Scope) -> TypedExpression:
     if not isinstance(base.type, ArrayType) or len(node.indices) > len(base.type.axes):
         axes = len(base.type.axes) if isinstance(base.type, ArrayType) else 0
         scope.found.add(
-            "PD205", node.span, name=written(base, node.base), type=base.type, axes=_counted(axes), found=len(node.indices)
+            "PD205", node.span, name=written(base, node.base), type=base.type, axes=_counted(axes), found=_indices(len(node.indices))
         )
         return unknown(node.span)
     indices = [
@@ -141,6 +141,10 @@ def written(expression: TypedExpression, node: syntax.Expression) -> str:
 
 def _counted(axes: int) -> str:
     return {0: "no axis", 1: "1 axis"}.get(axes, f"{axes} axes")
+
+
+def _indices(count: int) -> str:
+    return "1 index" if count == 1 else f"{count} indices"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity, RecordE
 from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.scope import UNKNOWN_SET, Place, Scope, is_unknown
 from pdual.dsl.checking.walking import walk
+from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Binder, FeaturesOf, LetDefinition, LetRef, ModelCall, OutputOf, TypedExpression
 from pdual.dsl.types import ArrayType, RecordType, SetAxis
@@ -48,7 +49,7 @@ def _named(
             for output, type in body.type.fields
         }
         return name, RecordEntity(name.name, outputs, body, span), tuple(outputs.values())
-    scope.found.add("PD246", node.value.span, name="this", found=body.type)
+    scope.found.add("PD246", node.value.span, found=body.type)
     return name, BrokenEntity(), ()
 
 
@@ -65,7 +66,8 @@ def _taken_apart(
     for name in node.names:
         if name.name not in types:
             has = ", ".join(f"`{output}`" for output in types)
-            scope.found.add("PD108", name.span, name=name.name, model=body.model, has=has)
+            near = nearest(name.name, types)
+            scope.found.add("PD108", name.span, name=name.name, model=body.model, has=has, near=near)
             yield name, BrokenEntity(), ()
             continue
         value = OutputOf(types[name.name], body, name.name, span=body.span)

@@ -150,10 +150,10 @@ def _signature(node: syntax.Model, scope: Scope) -> tuple[Signature, Type]:
         name = parameter.name
         if name.name in seen:
             context.found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="an argument")
-            continue
-        seen[name.name] = name.span
+        seen.setdefault(name.name, name.span)
         if parameter.type is None:
             context.found.add("PD266", name.span, name=name.name)
+            inputs.append((name.name, ArrayType(MemberOf(UNKNOWN_SET))))
             continue
         inputs.append((name.name, value_type(parameter.type, context, "an argument of a model")))
         if isinstance(parameter.type, syntax.ArrayTypeName) and parameter.type.interval is not None:

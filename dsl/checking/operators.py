@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pdual.dsl import syntax
+from pdual.dsl.checking.entities import IndexEntity
 from pdual.dsl.checking.indexing import typed_as_member, written
-from pdual.dsl.checking.scope import UNKNOWN_SET, Place, Scope, is_unknown, unknown
+from pdual.dsl.checking.scope import UNKNOWN_SET, Scope, is_unknown, unknown
 from pdual.dsl.operations import OPERATIONS, OPERATORS, Operation
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Apply, Literal, TypedExpression
-from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, Type
+from pdual.dsl.types import ArrayType, Axis, Element, Kind, MemberOf, RaggedAxis, SetAxis, Type
 
 _EQUALITIES = ("==", "!=")
 
@@ -126,7 +127,7 @@ def _report(operation: Operation, shown: str, elements: Sequence[Element], span:
         scope.found.add("PD245", span, left=members[0], right=members[1])
         return
     order = "complex numbers have no order" if shown in ("<", ">", "<=", ">=") and Kind.COMPLEX in elements else None
-    found = " and ".join(str(element) for element in elements)
+    found = " and ".join(f"`{element}`" for element in elements)
     scope.found.add("PD201", span, shown=shown, expected=operation.expects, found=found, order=order)
 
 
@@ -137,13 +138,24 @@ def require_scalar(expression: TypedExpression, node: syntax.Expression, scope: 
     if isinstance(expression.type, ArrayType):
         if not expression.type.axes:
             return True
-        axes = ", ".join(map(str, expression.type.axes))
         name = written(expression, node)
-        carried = f"{name}[{axes}]" if isinstance(node, syntax.Name | syntax.Member) else None
-        scope.found.add("PD203", node.span, name=name, type=expression.type, axes=axes, carried=carried)
+        indices = [_index_for(axis, scope) for axis in expression.type.axes]
+        carried = f"{name}[{', '.join(map(str, indices))}]" if None not in indices else None
+        axis = expression.type.axes[0]
+        over_one = len(indices) == 1 and isinstance(axis, SetAxis | RaggedAxis)
+        reduced = f"sum[i in {axis}]({name}[i])" if over_one else None
+        if not isinstance(node, syntax.Name | syntax.Member):
+            carried = reduced = None
+        scope.found.add("PD203", node.span, name=name, type=expression.type, carried=carried, reduced=reduced)
         return False
-    scope.found.add("PD246", node.span, name=written(expression, node), found=expression.type)
+    scope.found.add("PD246", node.span, found=expression.type)
     return False
+
+
+def _index_for(axis: Axis, scope: Scope) -> str | None:
+    """An index in reach that ranges over the axis."""
+    indices = ((name, entity.binder) for name, entity in scope.reachable() if isinstance(entity, IndexEntity))
+    return next((name for name, binder in indices if binder.axis == axis), None)
 
 
 def require_real(expression: TypedExpression, node: syntax.Expression, what: str, scope: Scope) -> bool:
@@ -154,8 +166,7 @@ def require_real(expression: TypedExpression, node: syntax.Expression, what: str
     if element in (Kind.REAL, Kind.INT):
         return True
     if element != MemberOf(UNKNOWN_SET):
-        constant = "yes" if scope.place is Place.CONSTANT else None
-        scope.found.add("PD212", node.span, what=what, found=element, constant=constant)
+        scope.found.add("PD212", node.span, what=what, found=element)
     return False
 
 

@@ -25,7 +25,10 @@ def type_reduction(node: syntax.Reduction, scope: Scope) -> TypedExpression:
     body = inner.typed(node.body)
     if node.function not in REDUCTIONS:
         near = nearest(node.function, REDUCTIONS)
-        scope.found.add("PD103", node.function_span, name=node.function, what="a reduction", near=near)
+        there = ", ".join(f"`{name}`" for name in REDUCTIONS)
+        scope.found.add(
+            "PD103", node.function_span, name=node.function, what="a reduction", near=near, there=there
+        )
         return unknown(node.span)
     if is_unknown(body) or any(binder.axis == SetAxis(UNKNOWN_SET) for binder in binders):
         return unknown(node.span)
@@ -55,8 +58,10 @@ def bind_all(nodes: Sequence[syntax.Binder], scope: Scope) -> tuple[tuple[Binder
 
 def bind(node: syntax.Binder, scope: Scope) -> tuple[Binder, Scope]:
     """One index, and the scope in which it stands for a member."""
-    check_free(node.name, node.name_span, scope)
+    free = check_free(node.name, node.name_span, scope)
     axis, rows_of = _domain(node.domain, scope)
+    if not free:
+        axis = SetAxis(UNKNOWN_SET)
     span = node.name_span.to(node.domain.span)
     binder = Binder(scope.context.identity(), node.name, axis, None, rows_of, span)
     if node.where is not None:
@@ -103,11 +108,13 @@ def _dotted(node: syntax.Expression) -> str:
     return node.name if isinstance(node, syntax.Name) else "this"
 
 
-def check_free(name: str, span: Span, scope: Scope) -> None:
-    """Refuse a local name that would hide another one."""
+def check_free(name: str, span: Span, scope: Scope) -> bool:
+    """Whether a local name hides no other one; one that would is reported."""
     hidden = scope.lookup(name)
     if hidden is not None and not isinstance(hidden.entity, BrokenEntity):
         scope.found.add("PD112", span, Label(hidden.span, "hidden"), name=name, what=described(hidden.entity))
+        return False
+    return True
 
 
 def report_idle(

@@ -34,7 +34,7 @@ def check_relation(node: syntax.Expression, scope: Scope) -> Relation | None:
     if not isinstance(node, syntax.Compare):
         typed = scope.typed(node)
         if not is_unknown(typed):
-            scope.found.add("PD208", node.span, found=typed.type)
+            scope.found.add("PD208", node.span, found=f"`{typed.type}`")
         return None
     operands = tuple(scope.typed(operand) for operand in node.operands)
     if not _allowed(node, scope) or any(is_unknown(operand) for operand in operands):
@@ -75,8 +75,7 @@ def _comparable(node: syntax.Compare, operands: Sequence[TypedExpression], scope
     if Kind.COMPLEX not in elements or set(elements) == {Kind.COMPLEX}:
         return True
     left, right = ("complex" if element is Kind.COMPLEX else "real" for element in _differing(elements))
-    zero = any(isinstance(operand, Literal) and operand.value == 0 for operand in operands) or None
-    scope.found.add("PD210", node.span, operator=node.operators[0], left=left, right=right, zero=zero and "yes")
+    scope.found.add("PD210", node.span, operator=node.operators[0], left=left, right=right)
     return False
 
 

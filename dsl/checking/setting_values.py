@@ -69,8 +69,7 @@ def _name(node: syntax.Name, takes: Accepted, scope: Scope, build: Builder) -> A
     if named is None and node.name not in ("true", "false", "inf", "pi"):
         found = [name for name, entity in scope.reachable() if _fits(entity, takes)]
         near = nearest(node.name, [*takes.words, *found, *takes.records])
-        words = ", ".join(f"`{word}`" for word in takes.words) or None
-        scope.found.add("PD110", node.span, name=node.name, near=near, words=words)
+        scope.found.add("PD110", node.span, name=node.name, near=near, expected=takes.expected)
         return REFUSED
     return _constant(node, scope)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown, value_type
@@ -28,17 +28,20 @@ class _Origin:
     name: str
     settings: Settings
     offer: Offer | None  # None: unknown, so that nothing is said about fields
+    refused: frozenset[str] = frozenset()  # sets that it does not offer: nothing is said about fields over them
 
 
 def check_given(node: syntax.Given, scope: Scope) -> TypedGiven:
     """Known structure; its sets are declared before its fields are read."""
     name = node.name.name
     origin = _origin(node.source, SourceRole.GIVEN, scope)
+    refused: set[str] = set()
     for item in node.sets:
         if origin.offer is not None and item.name not in origin.offer.sets and not origin.offer.open:
             _report_offer(item.span, item.name, "set", origin.name, origin.offer.sets, scope)
+            refused.add(item.name)
         scope.context.tables.sets.setdefault(item.name, TypedSet(item.name, None, name, item.span))
-    fields = tuple(_fields(node.fields, origin, "a field of a given", scope))
+    fields = tuple(_fields(node.fields, replace(origin, refused=frozenset(refused)), "a field of a given", scope))
     return TypedGiven(name, origin.name, origin.settings, tuple(item.name for item in node.sets), fields, node.span)
 
 
@@ -117,10 +120,17 @@ def _check_offer(
     column = node.column if node.column is not None else name.name
     if column not in offered:
         _report_offer(name.span, column, "field", origin.name, offered, scope)
-    elif not has_unknown(found) and not matches(offered[column], found):
+    elif not has_unknown(found) and not matches(offered[column], found) and not _is_over(found, origin.refused):
         scope.found.add(
             "PD216", node.type.span, name=name.name, source=origin.name, expected=shown(offered[column]), found=found
         )
+
+
+def _is_over(type: ArrayType | GraphType, sets: frozenset[str]) -> bool:
+    """Whether an array has an axis, or members, of one of the sets."""
+    if not isinstance(type, ArrayType):
+        return False
+    return any(axis in map(SetAxis, sets) for axis in type.axes) or type.element in map(MemberOf, sets)
 
 
 def _report_offer(
@@ -157,5 +167,5 @@ def _axis_matches(offered: Axis, found: Axis) -> bool:
 def shown(type: ArrayType | GraphType) -> str:
     """An offered type in words."""
     text = str(type)
-    return "a member of an index set" if text == ANY else text.replace(ANY, "SET")
+    return "a member of an index set" if text == ANY else f"`{text.replace(ANY, 'SET')}`"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.catalogue import CATALOGUE
 from pdual.dsl.declarations.sources_power import PowerCaseSettings
+from pdual.dsl.diagnostics import Refusal
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.power_case import load_case
 

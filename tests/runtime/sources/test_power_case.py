@@ -49,9 +49,9 @@ def test_every_offered_field_is_given_with_its_axes():
     grid = known("six.m")
     assert set(offer.sets) == set(grid.sets)
     assert {name for name, _ in offer.fields} == set(grid.fields)
-    for name, type in offer.fields:
-        if type.axes:
-            assert len(grid.fields[name]) == len(grid.sets[type.axes[0].set]), name
+    for name, offered in offer.fields:
+        if offered.axes:
+            assert len(grid.fields[name]) == len(grid.sets[offered.axes[0].set]), name
 
 
 def test_what_is_out_of_service_is_left_out_and_said():

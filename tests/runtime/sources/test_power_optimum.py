@@ -2,12 +2,14 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from power_oracle import CASES, SHIPPED, cost, flows, known, parts, published
 
+from pdual.dsl.declarations.known import Known
 from pdual.runtime.sources.power_grid import grid_of
 from pdual.runtime.sources.power_optimum import PowerSolver, part_sizes
 from pdual.runtime.sources.power_optimum import flows as vector_flows
@@ -15,9 +17,29 @@ from pdual.runtime.sources.power_optimum import flows as vector_flows
 EQUALITIES = {"balance.re", "balance.im", "reference"}
 
 
+# Each variant of the six-bus grid makes other sides bind, and says which.
+DEGREE = np.pi / 180
+TIGHT = {
+    "flow": ({"rate": {0: 0.4, 7: 0.043}}, {"flow_source", "voltage.upper", "generation.im.upper"}),
+    "angle": ({"rate": {0: 0.4}, "angle_max": {2: 6 * DEGREE}}, {"angle.upper", "flow_target", "voltage.upper"}),
+    "steep": ({"angle_min": {5: -9.5 * DEGREE}}, {"angle.lower"}),
+    "small": (
+        {"rate": {0: 0.43, 7: 0.043}, "s_max": {2: 0.01j}, "v_max": {2: 0.985}},
+        {"voltage.lower", "generation.re.lower", "generation.im.lower", "generation.im.upper", "flow_target"},
+    ),
+}
+
+
 @cache
 def solver(name):
-    grid = known(name)
+    if name not in TIGHT:
+        grid = known(name)
+        return grid, PowerSolver(grid_of(grid))
+    fields = {field: list(values) for field, values in known("six.m").fields.items() if field != "base_mva"}
+    for field, changes in TIGHT[name][0].items():
+        for row, value in changes.items():
+            fields[field][row] = value
+    grid = Known(known("six.m").sets, fields)
     return grid, PowerSolver(grid_of(grid))
 
 
@@ -74,8 +96,10 @@ def test_the_reference_objectives(case):
     assert found.cost == pytest.approx(objectives[case], rel=1e-7)
 
 
-# in the six-bus grid an angle limit, a flow limit and a lower voltage limit bind at these demands
-@pytest.mark.parametrize(("name", "factor"), [(SHIPPED, 1.0), (SHIPPED, 0.85), ("six.m", 1.0), ("six.m", 1.15)])
+GRIDS = [(SHIPPED, 1.0), (SHIPPED, 0.85), ("six.m", 1.0), ("six.m", 1.15), *((name, 1.0) for name in TIGHT)]
+
+
+@pytest.mark.parametrize(("name", "factor"), GRIDS)
 def test_the_lagrangian_is_stationary_at_the_optimum(name, factor):
     grid, solve = solver(name)
     load = scaled(grid, factor)
@@ -87,7 +111,7 @@ def test_the_lagrangian_is_stationary_at_the_optimum(name, factor):
     assert np.abs(gradient).max() < 1e-3
 
 
-@pytest.mark.parametrize(("name", "factor"), [(SHIPPED, 1.0), ("six.m", 1.0), ("six.m", 1.15)])
+@pytest.mark.parametrize(("name", "factor"), GRIDS)
 def test_rows_hold_and_multipliers_have_their_sign_and_rest_on_tight_rows(name, factor):
     grid, solve = solver(name)
     load = scaled(grid, factor)
@@ -99,9 +123,9 @@ def test_rows_hold_and_multipliers_have_their_sign_and_rest_on_tight_rows(name, 
         if part in EQUALITIES:
             assert np.abs(entries).max() < 1e-7, part
         else:
-            assert entries.max() < 1e-7, part
+            assert entries.max() < 2e-7, part  # the solver widens every limit by 1e-8, squared flows by as much
             assert found.multipliers[part].min() >= 0, part
-            assert np.abs(entries * found.multipliers[part]).max() < 1e-3, part
+            assert np.abs(entries * found.multipliers[part]).max() < 1e-2, part  # $/h
 
 
 def test_the_tight_rows_of_the_shipped_case():
@@ -131,11 +155,11 @@ def test_the_tight_rows_of_the_shipped_case():
     }
 
 
-@pytest.mark.parametrize("part", ["angle.upper", "flow_source", "voltage.upper"])
-def test_the_six_bus_grid_binds_where_the_tests_need_it(part):
-    grid, solve = solver("six.m")
-    largest = max(solve.solve(scaled(grid, factor)).multipliers[part].max() for factor in (1.0, 1.15))
-    assert largest > 1
+@pytest.mark.parametrize("name", TIGHT)
+def test_the_variants_bind_where_they_should(name):
+    grid, solve = solver(name)
+    multipliers = solve.solve(scaled(grid, 1.0)).multipliers
+    assert {part for part in TIGHT[name][1] if multipliers[part].max() > 1} == TIGHT[name][1]
 
 
 def test_a_multiplier_is_the_price_of_its_limit():
@@ -147,7 +171,7 @@ def test_a_multiplier_is_the_price_of_its_limit():
     for step in (-1e-3, 1e-3):
         rate = np.array(grid.fields["rate"])
         rate[0] += step
-        changed = grid_of(grid).__class__(**{**vars(grid_of(grid)), "rate": rate})
+        changed = replace(grid_of(grid), rate=rate)
         costs.append(PowerSolver(changed).solve(load).cost)
     assert (costs[0] - costs[1]) / 2e-3 == pytest.approx(price, rel=1e-4)
 
@@ -175,7 +199,7 @@ def test_a_solve_does_not_depend_on_the_one_before():
 
 def test_where_the_nominal_demand_has_no_optimum_others_are_solved_from_a_flat_start():
     grid = known("six.m")
-    heavy = grid_of(grid).__class__(**{**vars(grid_of(grid)), "load": scaled(grid, 9.0)})
+    heavy = replace(grid_of(grid), load=scaled(grid, 9.0))
     solve = PowerSolver(heavy)
     assert solve.solve(heavy.load) is None
     other = solver("six.m")[1].solve(scaled(grid, 1.0))

@@ -1,5 +1,7 @@
 """Broken case files: each refusal beside a neighbour that is accepted."""
 
+import re
+
 import pytest
 from power_oracle import CASES, known, refused
 
@@ -21,6 +23,8 @@ def swap(old, new):
     assert SIX.count(old) == 1, old
     return SIX.replace(old, new)
 
+
+OFF = re.sub(r"(?m)(\t50\t)1(\t\d+\t\d+;)", r"\g<1>0\2", SIX)
 
 BROKEN = {
     "no branches": (without("branch"), "PD503", "branch"),
@@ -54,7 +58,7 @@ BROKEN = {
     "island": (swap("7	1	25", "8	1	1	0	0	0	1	1	0	1	1	1.1	0.9;\n7	1	25"), "PD512", "bus `8`"),
     "few costs": (swap(COST_1, ""), "PD513", "4 rows"),
     "computed": (SIX + "\nmpc.branch(:, 3) = mpc.branch(:, 3) / 10;\n", "PD502", "mpc.branch"),
-    "no unit on": (SIX.replace("	1	80	0;", "	0	80	0;").replace("1	30	5;", "0	30	5;").replace("1	0	0;	% a cond", "0	0	0;	% a cond"), "PD514", "unit"),
+    "no unit on": (OFF, "PD514", "unit"),
 }  # fmt: skip
 
 
