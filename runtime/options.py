@@ -1,38 +1,28 @@
-"""How a run is asked for: nothing in it changes what the problem says. Imports no torch."""
+"""What a user asks of a run besides the spec: the options of ``pdual run``. Imports no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
-
-Device: TypeAlias = Literal["auto", "cpu", "cuda"]
-Precision: TypeAlias = Literal["float32", "float64"]
-
-#: ``--quick``: rows of each split, outer iterations, and primal steps of the whole run, at most.
-QUICK_ROWS = 1000
-QUICK_OUTER = 10
-QUICK_STEPS = 2000
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of ``pdual run``.
+    """Options of one run.
 
-    ``out``: the run's folder, None for one named after the problem and the time. ``overrides`` (``--set``), ``dual``
-    and ``minimize`` are in force in the graph already, and here for the record. ``data``: files by data set. ``budget``
-    in seconds. ``limit``: rows of each split. ``initial``: the folder of a run whose weights to start from.
-    ``command``: the command line, for the record.
+    ``overrides``: ``--set``; ``dual``: kind by family, ``"*"`` for all; ``budget`` in seconds; ``limit``: rows of each
+    split at most; ``quick`` is a true, smaller run (fewer rows and outer iterations); ``initial`` and ``out`` are run
+    folders. ``precision`` is float32, float64 or bfloat16.
     """
 
-    out: Path | None = None
     overrides: Mapping[str, str] = field(default_factory=dict)
     dual: Mapping[str, str] = field(default_factory=dict)
     minimize: bool = True
     data: Mapping[str, Path] = field(default_factory=dict)
-    device: Device = "auto"
-    precision: Precision = "float32"
+    out: Path | None = None
+    device: str = "auto"
+    precision: str = "float32"
     compile: bool = False
     seed: int = 0
     resume: bool = False
@@ -41,3 +31,12 @@ class RunOptions:
     limit: int | None = None
     initial: Path | None = None
     command: tuple[str, ...] = ()
+
+
+#: ``--quick``: at most this many rows of each split,
+QUICK_ROWS = 1000
+
+#: and this many outer iterations, each with as many passes over the fewer rows as gives about this many primal steps
+#: in all.
+QUICK_OUTER = 20
+QUICK_STEPS = 2000

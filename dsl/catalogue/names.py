@@ -31,7 +31,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not declared",
         notes=(
             "{elsewhere:.0}there is one elsewhere in the spec; a `dual` stands beside its constraint",
-            "there: {there}",
+            "constraints here: {there}",
         ),
         help=(_MEANT,),
     ),
@@ -149,5 +149,6 @@ ENTRIES: tuple[Entry, ...] = (
         "the spec neither minimises nor constrains anything",
         label="nothing to do",
         help=("add `minimize` or `subject to`, in an `over` block or outside",),
+        severity=Severity.WARNING,
     ),
 )

@@ -13,7 +13,8 @@ from pdual.runtime.sources.power_problem import Problem, optimal_power_flow
 
 SOLVED = "Solve_Succeeded"
 INFEASIBLE = "Infeasible_Problem_Detected"
-_INTERRUPTED = "User_Requested_Stop"
+# What Ctrl-C leads to: casadi swallows it inside a solve, and the demand must not pass for one without an optimum.
+_INTERRUPTED = ("User_Requested_Stop", "NonIpopt_Exception_Thrown")
 
 _OPTIONS: dict[str, Any] = {
     "print_level": 0,
@@ -67,7 +68,10 @@ class PowerSolver:
         )
 
     def solve(self, load: Complexes) -> Optimum | None:
-        """The optimum of a demand ([bus], per unit), None where none is found; ``status`` says why."""
+        """The optimum of a demand ([bus], per unit), None where none is found; ``status`` says why.
+
+        Raises KeyboardInterrupt where Ctrl-C came during the solve.
+        """
         if self._nominal is not None:
             found = self._run(self._warm, load, self._nominal)
             if self.status == SOLVED:
@@ -88,7 +92,7 @@ class PowerSolver:
             **start,
         )
         self.status = str(solver.stats()["return_status"])
-        if self.status == _INTERRUPTED:
+        if self.status in _INTERRUPTED:
             raise KeyboardInterrupt
         return found
 

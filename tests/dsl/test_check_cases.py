@@ -7,14 +7,22 @@ from pathlib import Path
 import golden
 import pytest
 
-from pdual.dsl.catalogue import CATALOGUE
+from pdual.dsl.catalogue import CATALOGUE, duals, names, types
 from pdual.dsl.diagnostics import Severity
 from pdual.dsl.parser import source
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render_all
+from pdual.dsl.spans import Source
 
 REFUSED = golden.cases("check")
 ACCEPTED = golden.cases("check/accepted")
+
+#: Of the values of `--set`, not of the text.
+OF_OVERRIDES = {"PD116", "PD240", "PD241"}
+#: Found when a spec is lowered or assembled: tests/compiler/test_refused.py.
+OF_THE_COMPILER = {"PD291", "PD292", "PD293", "PD430", "PD431", "PD440", "PD441"}
+#: The grammar does not let them through: an argument without a type, a model without an output.
+OF_TREES_ONLY = {"PD266", "PD267"}
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=golden.name)
@@ -31,6 +39,14 @@ def test_case_reports_its_own_code_only(case: Path) -> None:
     assert codes == {case.name[:5].upper()} or case.name.startswith("several")
 
 
+@pytest.mark.parametrize("case", REFUSED, ids=golden.name)
+def test_a_fact_is_there_for_every_word(case: Path) -> None:
+    text = source(case, case.name)
+    assert "{" not in "".join(CATALOGUE[item.code].title.format_map(item.fact) for item in read(text)[1]).replace(
+        "{ level: real }", ""
+    ).replace("graph { node: real }", "")
+
+
 @pytest.mark.parametrize("case", ACCEPTED, ids=golden.name)
 def test_accepted(case: Path) -> None:
     text = source(case, case.name)
@@ -42,3 +58,45 @@ def test_accepted(case: Path) -> None:
 def test_every_refused_case_has_an_accepted_neighbour() -> None:
     refused = {case.name for case in REFUSED if not case.name.startswith("several")}
     assert {case.name for case in ACCEPTED} == refused
+
+
+def test_every_code_has_a_case() -> None:
+    covered = {case.name[:5].upper() for case in REFUSED if not case.name.startswith("several")}
+    codes = {entry.code for group in (names, types, duals) for entry in group.ENTRIES}
+    assert codes - covered == OF_OVERRIDES | OF_THE_COMPILER | OF_TREES_ONLY
+
+
+WEIGHTED = """problem p "a test"
+param weight = 2.0 in [0, 10]
+param many = 3
+data d {
+  x: real
+}
+over r in d { minimize weight * many * r.x }
+"""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "title"),
+    [
+        ({"wieght": 1.0}, "error[PD116]: there is no parameter `wieght` to set"),
+        ({"weight": "heavy"}, "error[PD240]: parameter `weight` should be a number, found `heavy`"),
+        ({"many": 2.5}, "error[PD240]: parameter `many` should be an integer, found `2.5`"),
+        ({"weight": 11.0}, "error[PD241]: parameter `weight` should be in [0, 10], found 11"),
+    ],
+)
+def test_overrides_are_refused(overrides: dict[str, float | str], title: str) -> None:
+    text = Source("p.pdual", WEIGHTED)
+    spec, found = read(text, overrides)
+    assert spec is None
+    assert render_all(found, text).splitlines()[0] == title
+
+
+@pytest.mark.parametrize("overrides", [{}, {"weight": 10.0}, {"weight": "1%"}, {"many": "4"}, {"many": 4.0}])
+def test_overrides_are_accepted(overrides: dict[str, float | str]) -> None:
+    spec, found = read(Source("p.pdual", WEIGHTED), overrides)
+    assert spec is not None
+    assert not found
+    assert {param.name: param.value for param in spec.params}.items() >= {
+        name: {"1%": 0.01, "4": 4}.get(str(value), value) for name, value in overrides.items()
+    }.items()

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 
@@ -211,6 +213,30 @@ def test_the_iteration_limit_counts_as_unsolved():
     solve = PowerSolver(grid_of(grid), iterations=2)
     assert solve.solve(scaled(grid, 1.0)) is None
     assert solve.status == "Maximum_Iterations_Exceeded"
+
+
+def test_an_interruption_is_not_taken_for_a_demand_without_an_optimum():
+    """A child that is sent SIGINT while it solves must stop, and must find an optimum for every demand until then."""
+    code = f"""
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from pdual.dsl.declarations.sources_power import PowerCaseSettings
+from pdual.runtime.context import SourceContext
+from pdual.runtime.sources.power_case import load_case
+from pdual.runtime.sources.power_grid import grid_of
+from pdual.runtime.sources.power_optimum import PowerSolver
+grid = grid_of(load_case(PowerCaseSettings(name={str(CASES / "six.m")!r}), SourceContext()))
+solver, ends = PowerSolver(grid), time.monotonic() + 60
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    while time.monotonic() < ends:
+        if solver.solve(grid.load) is None:
+            sys.exit(solver.status)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "interrupted"
 
 
 def test_flows_of_arrays_are_the_flows_of_the_spec():
