@@ -121,7 +121,7 @@ def _members(
         layout = part.layout
         position = next((i for i, name in enumerate(layout.sets) if name in by_set), None)
         if position is None:
-            found.add("PD441", dual.span, family=layout.family, sets=", ".join(sorted(by_set)))
+            found.add("PD441", dual.span, family=layout.family, sets=" or ".join(f"`{name}`" for name in sorted(by_set)))
             continue
         for place in layout.members:
             others = [str(member) for i, member in enumerate(place) if i != position]
@@ -142,10 +142,12 @@ def _formula(
         here = walk.range(node, dict(zip(part.axes, place, strict=True)))
         interval = here if interval is None else union(interval, here)
     assert interval is not None
-    if part.layout.sense is Sense.AT_MOST and interval.lo < 0:
+    signed = part.layout.sense is not Sense.AT_MOST
+    if not signed and interval.lo < 0:
         found.add("PD430", dual.value.span, family=part.layout.name, range=interval)
-    if interval.hi == inf:
-        found.add("PD431", dual.value.span, family=part.layout.name, range=interval)
+    elif interval.hi == inf or interval.lo == -inf:
+        written = "yes" if signed else None
+        found.add("PD431", dual.value.span, family=part.layout.name, range=interval, signed=written)
     return FormulaNode(part.layout.name, node, part.axes, interval)
 
 

@@ -103,10 +103,10 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD431",
-        "the multiplier of `{family}` has no upper end: its range is {range}",
+        "the multiplier of `{family}` should have a bound, found a range of {range}",
         label="unbounded",
-        notes=("without an upper end there is no certificate",),
-        help=("write `G * sigmoid(...)`",),
+        notes=("without a bound there is no certificate",),
+        help=("{signed:.0}write `G * tanh(...)`", "write `G * sigmoid(...)`"),
         severity=Severity.WARNING,
     ),
     Entry(
@@ -117,7 +117,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD441",
-        "`{family}` has no index over {sets}, and the features are given per member of it",
+        "`{family}` has no index over {sets}, which the features are given for",
         label="nothing to read",
         help=("hold it another way: `dual {family} = pointwise(cap = G)`",),
     ),
