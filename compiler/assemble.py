@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from pdual.compiler.ir import IndexAxis, Node, is_constant
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
+from pdual.dsl.record import record
 
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
@@ -95,7 +95,7 @@ def _objective(emission: Emission, terms: Sequence[ObjectiveTerm]) -> Any:
     return total
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Affine:
     """A row as ``sign * quantity + offset``: two sides of one quantity then read it once."""
 

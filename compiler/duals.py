@@ -121,7 +121,8 @@ def _members(
         layout = part.layout
         position = next((i for i, name in enumerate(layout.sets) if name in by_set), None)
         if position is None:
-            found.add("PD441", dual.span, family=layout.family, sets=" or ".join(f"`{name}`" for name in sorted(by_set)))
+            sets = " or ".join(f"`{name}`" for name in sorted(by_set))
+            found.add("PD441", dual.span, family=layout.family, sets=sets)
             continue
         for place in layout.members:
             others = [str(member) for i, member in enumerate(place) if i != position]

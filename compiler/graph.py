@@ -11,11 +11,12 @@ from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations.interval import Interval
+from pdual.dsl.record import record
 from pdual.dsl.spans import Span
 from pdual.dsl.types import Axis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ObjectiveTerm:
     """One term: a real number a row, divided by ``scale``."""
 
@@ -23,7 +24,7 @@ class ObjectiveTerm:
     scale: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FormulaNode:
     """A dual that is a formula: the node of one part's multipliers, on the part's axes, and its inferred range."""
 
@@ -33,7 +34,7 @@ class FormulaNode:
     interval: Interval
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DualChoice:
     """How some parts are held; ``formulas`` only where the kind is ``formula``, ``features`` only where it reads them.
 
@@ -51,7 +52,7 @@ class DualChoice:
     formulas: tuple[FormulaNode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DataGraph:
     """Everything over one data set."""
 

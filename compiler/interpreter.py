@@ -8,7 +8,6 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from pdual.compiler.interpreter_expressions import children, size_of, value_of
@@ -23,6 +22,7 @@ from pdual.compiler.interpreter_scope import (
 )
 from pdual.dsl.operations import REDUCTIONS
 from pdual.dsl.parts import PartShape, part_shapes
+from pdual.dsl.record import record
 from pdual.dsl.typed import (
     Apply,
     Binder,
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RowEntry:
     """One entry of one part at one row: ``left <= right`` or ``left == right``, in the problem's units.
 

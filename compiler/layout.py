@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pdual.dsl.record import record
 
 
 class Sense(StrEnum):
@@ -13,7 +14,7 @@ class Sense(StrEnum):
     EQUAL = "=="
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PartLayout:
     """One part: one real relation with one multiplier an entry.
 
@@ -44,7 +45,7 @@ class PartLayout:
         return len(self.members)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Layout:
     """The columns of one data set's residual matrix [batch, columns]: its parts one after the other."""
 

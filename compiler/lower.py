@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -15,10 +15,11 @@ from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Pair
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, Element, FixedAxis, Kind, MemberFeatures, MemberOf, RaggedAxis, SetAxis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CallValue:
     """A lowered model call whose outputs have not been taken yet."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
@@ -15,11 +14,12 @@ from pdual.dsl.diagnostics import Collector, refuse
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.parts import PartShape, part_shapes
+from pdual.dsl.record import record
 
 SMALL_RANGE = 1e-3  # an entry with a smaller feasible range takes the mean of its part's other entries
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PartRows:
     """One part: its layout, the node of ``left - right``, the filter, and the range of every entry."""
 
@@ -32,7 +32,7 @@ class PartRows:
     filtered: int  # entries that a constant filter removes
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Entry:
     place: tuple[int, ...]
     interval: Interval

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from pdual.dsl.record import record
 from pdual.dsl.spans import NOWHERE, Span
 
 
@@ -16,7 +16,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Label:
     """A second place that matters, with the role it plays (worded by the catalogue)."""
 
@@ -24,7 +24,7 @@ class Label:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Diagnostic:
     """One mistake, as facts.
 

@@ -64,10 +64,11 @@ def _range(source: Source | None, span: Span) -> dict[str, Any]:
 
 def _marks(entry: Entry, diagnostic: Diagnostic) -> list[Mark]:
     primary = Mark(diagnostic.span, _worded(entry.label, diagnostic) or "", primary=True)
+    roles = {**ROLES, **entry.roles}
     return [
         primary,
         *(
-            Mark(label.span, _worded(entry.roles.get(label.role, ROLES.get(label.role, "")), diagnostic) or "", primary=False)
+            Mark(label.span, _worded(roles.get(label.role, ""), diagnostic) or "", primary=False)
             for label in diagnostic.labels
         ),
     ]

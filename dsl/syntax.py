@@ -5,13 +5,14 @@ Spans stand outside equality, so that two texts with the same meaning have equal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from pdual.dsl.record import record
 from pdual.dsl.spans import NOWHERE, Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Node:
     """Anything that stands somewhere in the text."""
 
@@ -21,7 +22,7 @@ class Node:
 # --- expressions -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Number(Node):
     """``3``, ``0.5``, ``1e-4``, ``1%`` (0.01). ``integer`` holds for a literal without point, exponent or percent."""
 
@@ -29,21 +30,21 @@ class Number(Node):
     integer: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Text(Node):
     """``"a string"``."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Name(Node):
     """A bare name; ``true``, ``false``, ``inf`` and ``pi`` are names too."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Member(Node):
     """``base.name``: a field of a row, an output of a model, a qualified given name, a dotted source name."""
 
@@ -52,7 +53,7 @@ class Member(Node):
     name_span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Index(Node):
     """``base[i, j]``."""
 
@@ -60,7 +61,7 @@ class Index(Node):
     indices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Argument(Node):
     """One argument of a call, named or positional."""
 
@@ -68,7 +69,7 @@ class Argument(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call(Node):
     """``function(a, name = b)``. ``function`` is a Name or a Member chain such as ``power.case``."""
 
@@ -76,7 +77,7 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unary(Node):
     """``-a`` or ``not a``."""
 
@@ -84,7 +85,7 @@ class Unary(Node):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binary(Node):
     """``a + b``; operators ``+ - * / ^ and or``."""
 
@@ -93,7 +94,7 @@ class Binary(Node):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Compare(Node):
     """``a <= b`` or a chain ``a <= b <= c``; ``operators`` is one shorter than ``operands``.
 
@@ -104,7 +105,7 @@ class Compare(Node):
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Conditional(Node):
     """``then if condition else otherwise``."""
 
@@ -113,7 +114,7 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binder(Node):
     """``i in bus where slack[i]``: one bound index. ``domain`` is a Name or a Member (``data.train``)."""
 
@@ -123,7 +124,7 @@ class Binder(Node):
     name_span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reduction(Node):
     """``sum[g in gen where at[g] == i](s[g])``."""
 
@@ -133,7 +134,7 @@ class Reduction(Node):
     function_span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ListOf(Node):
     """``[64, 64]``."""
 
@@ -148,7 +149,7 @@ Expression: TypeAlias = (
 # --- types -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Interval(Node):
     """``in [lo, hi]``."""
 
@@ -156,7 +157,7 @@ class Interval(Node):
     high: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ArrayTypeName(Node):
     """``complex[bus]``, ``real[1, 28, 28]``, ``class``, ``real[_]``.
 
@@ -168,7 +169,7 @@ class ArrayTypeName(Node):
     interval: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FieldDeclaration(Node):
     """``source, target: bus[branch]``, with ``from "Column Name"`` where the column is called otherwise."""
 
@@ -177,14 +178,14 @@ class FieldDeclaration(Node):
     column: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RecordTypeName(Node):
     """``{ v: complex[bus], s: complex[gen] }``."""
 
     fields: tuple[FieldDeclaration, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphTypeName(Node):
     """``graph { node: real[dim] }``."""
 
@@ -197,7 +198,7 @@ TypeName: TypeAlias = ArrayTypeName | RecordTypeName | GraphTypeName
 # --- statements --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Problem(Node):
     """``problem NAME "title"``."""
 
@@ -205,7 +206,7 @@ class Problem(Node):
     title: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Param(Node):
     """``param NAME = expr in [lo, hi]``."""
 
@@ -214,7 +215,7 @@ class Param(Node):
     interval: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SetDeclaration(Node):
     """``set NAME = 0..9`` (``low``, ``high``, both ends members) or ``{a, b}`` (``members``)."""
 
@@ -224,7 +225,7 @@ class SetDeclaration(Node):
     members: tuple[Name, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Given(Node):
     """``given NAME = SOURCE { set ...; fields }``."""
 
@@ -234,7 +235,7 @@ class Given(Node):
     fields: tuple[FieldDeclaration, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Setting(Node):
     """``name = value`` inside braces."""
 
@@ -242,7 +243,7 @@ class Setting(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Data(Node):
     """``data NAME = SOURCE { fields }``; without a source it is bound at run time (``settings``: ``split``)."""
 
@@ -252,7 +253,7 @@ class Data(Node):
     settings: tuple[Setting, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parameter(Node):
     """One argument of a model's signature (``type`` set) or of a ``def`` (``type`` None)."""
 
@@ -260,7 +261,7 @@ class Parameter(Node):
     type: TypeName | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Model(Node):
     """``model NAME(args) -> type = ARCHITECTURE(...)``.
 
@@ -275,7 +276,7 @@ class Model(Node):
     settings: tuple[Setting, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Def(Node):
     """``def NAME(args) = expr``."""
 
@@ -284,7 +285,7 @@ class Def(Node):
     body: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Let(Node):
     """``let NAME[i in S] = expr`` or ``let (a, b) = expr`` (taken apart by field name: ``names`` of two or more)."""
 
@@ -293,7 +294,7 @@ class Let(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Minimize(Node):
     """``minimize EXPR scale EXPR``."""
 
@@ -301,7 +302,7 @@ class Minimize(Node):
     scale: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Constraint(Node):
     """``NAME[i in S] scale EXPR: relation``, one entry of a ``subject to``."""
 
@@ -311,14 +312,14 @@ class Constraint(Node):
     scale: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SubjectTo(Node):
     """``subject to`` and its constraints."""
 
     constraints: tuple[Constraint, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DualTarget(Node):
     """``voltage``, ``voltage.upper``, ``generation.re.upper``, ``margin[j]`` or ``default``."""
 
@@ -327,7 +328,7 @@ class DualTarget(Node):
     indices: tuple[Name, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Dual(Node):
     """``dual TARGETS = value``; the value is a kind (``pointwise(cap = G)``, ...) or a formula."""
 
@@ -335,7 +336,7 @@ class Dual(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Metric(Node):
     """``metric NAME = expr``."""
 
@@ -343,7 +344,7 @@ class Metric(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Over(Node):
     """``over ROW in DATA { ... }``, or ``over group T of DATA by FIELD { ... }`` (``by`` set)."""
 
@@ -353,7 +354,7 @@ class Over(Node):
     body: tuple[BlockStatement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expect(Node):
     """``expect NAME on DATA.SPLIT: relation``."""
 
@@ -363,7 +364,7 @@ class Expect(Node):
     relation: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Solve(Node):
     """``solve { outer = 40 ... }``."""
 
@@ -390,7 +391,7 @@ Statement: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Spec(Node):
     """A whole file: its statements in order."""
 

@@ -13,13 +13,14 @@ from typing import TypeAlias
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.solving import SolveSettings
+from pdual.dsl.record import record
 from pdual.dsl.spans import NOWHERE, Source, Span
 from pdual.dsl.types import ArrayType, Axis, GraphType, Type
 
 # --- expressions -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedNode:
     """An expression with its type."""
 
@@ -27,21 +28,21 @@ class TypedNode:
     span: Span = field(default=NOWHERE, compare=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Literal(TypedNode):
     """A number, truth value or text; ``inf`` and ``pi`` end here."""
 
     value: float | int | bool | str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ParamRef(TypedNode):
     """A parameter; its value, after ``--set``, stands in ``TypedSpec.params``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GivenRef(TypedNode):
     """A whole given field."""
 
@@ -49,7 +50,7 @@ class GivenRef(TypedNode):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FieldRef(TypedNode):
     """A field of the block's row, or of the row that a group binder ranges over (``binder``)."""
 
@@ -58,21 +59,21 @@ class FieldRef(TypedNode):
     binder: Binder | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class IndexRef(TypedNode):
     """A bound index used as a value: a member of its set."""
 
     binder: Binder
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LetRef(TypedNode):
     """A ``let`` by name; an array over the axes of its binders."""
 
     definition: LetDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Apply(TypedNode):
     """An element-wise operation of ``pdual.dsl.operations`` on scalars: operators, functions, ``a if c else b`` (``where``)."""
 
@@ -80,7 +81,7 @@ class Apply(TypedNode):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Select(TypedNode):
     """``base[i, j]``: takes the leading axes of ``base``, one index each."""
 
@@ -88,7 +89,7 @@ class Select(TypedNode):
     indices: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reduce(TypedNode):
     """``sum``, ``mean``, ``max``, ``min``, ``count``, ``any`` over binders (their filters inside them)."""
 
@@ -97,7 +98,7 @@ class Reduce(TypedNode):
     body: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Aggregate(TypedNode):
     """A function of a whole array: ``argmax(z)``, ``top_mean(x, share)``, ``bottom_mean(x, share)``."""
 
@@ -105,7 +106,7 @@ class Aggregate(TypedNode):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ModelCall(TypedNode):
     """``model(a, b)``: a record of its outputs, or the array of its only one."""
 
@@ -113,7 +114,7 @@ class ModelCall(TypedNode):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class OutputOf(TypedNode):
     """One named output of a model call."""
 
@@ -121,21 +122,21 @@ class OutputOf(TypedNode):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FeaturesOf(TypedNode):
     """``features(...)``: the penultimate representation of a model call, detached."""
 
     call: ModelCall
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SquaredNorm(TypedNode):
     """``squared_norm(f)``: the sum of squares of a model's parameters; needs no data."""
 
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FamilyStatistic(TypedNode):
     """``viol(F)`` (``kind`` viol: per row the largest violation of F in fractions of its range) or ``rate(F, tolerance)``; in ``expect`` only."""
 
@@ -144,7 +145,7 @@ class FamilyStatistic(TypedNode):
     tolerance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RowStatistic(TypedNode):
     """``quantile(x, q)``, ``mean(x)``, ``max(x)`` of a per-row value over the rows of a split; in ``expect`` only."""
 
@@ -173,7 +174,7 @@ TypedExpression: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binder:
     """One bound index.
 
@@ -189,7 +190,7 @@ class Binder:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LetDefinition:
     """``let out[l in branch] = ...``: binders in order, and the body they are free in."""
 
@@ -204,7 +205,7 @@ class LetDefinition:
 # --- statements --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedParam:
     """A parameter with its value in force, its default, and its declared range."""
 
@@ -217,7 +218,7 @@ class TypedParam:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedSet:
     """An index set: ``labels`` when the spec lists them, else it comes from ``given`` when that is loaded."""
 
@@ -227,7 +228,7 @@ class TypedSet:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedField:
     """A field with its declared range (``in [lo, hi]``) and the column it is read from."""
 
@@ -239,7 +240,7 @@ class TypedField:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedGiven:
     """Known structure: which source, its settings, and the sets and fields taken from it."""
 
@@ -251,7 +252,7 @@ class TypedGiven:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedData:
     """A data set. ``source`` is None when it is bound at run time; ``split`` then divides its rows."""
 
@@ -262,7 +263,7 @@ class TypedData:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedModel:
     """A model. ``architecture`` is None when it is given from Python; ``frozen_of`` names the model whose initial weights it keeps."""
 
@@ -275,7 +276,7 @@ class TypedModel:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedObjective:
     """``minimize value scale scale``."""
 
@@ -284,7 +285,7 @@ class TypedObjective:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedFamily:
     """A constraint family: ``operands`` has two entries, or three when two-sided; ``operators`` one fewer."""
 
@@ -296,7 +297,7 @@ class TypedFamily:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class HeldDual:
     """A dual kind: ``pointwise``, ``shared``, ``hybrid`` or ``learned`` (with an architecture and what it reads)."""
 
@@ -307,7 +308,7 @@ class HeldDual:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FormulaDual:
     """A formula over models; ``binders`` are the family's indices under the names of the ``dual`` statement."""
 
@@ -316,7 +317,7 @@ class FormulaDual:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedDual:
     """One ``dual`` statement after "the most specific wins": the parts it really holds, each ``(family, part)``."""
 
@@ -326,7 +327,7 @@ class TypedDual:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedMetric:
     """``metric name = value``: one number a row."""
 
@@ -335,7 +336,7 @@ class TypedMetric:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedBlock:
     """``over``: statements about one row, or one group of rows (``group_by`` set), of a data set."""
 
@@ -350,7 +351,7 @@ class TypedBlock:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedAverage:
     """A constraint on an average, outside any block: one scalar multiplier."""
 
@@ -363,7 +364,7 @@ class TypedAverage:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypedExpect:
     """``expect name on data.split: left op right``."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from pdual.dsl.record import record
 
 
 class Kind(StrEnum):
@@ -18,7 +19,7 @@ class Kind(StrEnum):
     ID = "id"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MemberOf:
     """An element that is a member of an index set: ``label: class``."""
 
@@ -31,7 +32,7 @@ class MemberOf:
 Element: TypeAlias = Kind | MemberOf
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SetAxis:
     """An axis named by an index set."""
 
@@ -41,7 +42,7 @@ class SetAxis:
         return self.set
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FixedAxis:
     """An axis of known size without a name; it takes only integer positions and whole-array use."""
 
@@ -51,7 +52,7 @@ class FixedAxis:
         return str(self.size)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class OpenAxis:
     """``_``: as wide as what is given."""
 
@@ -59,7 +60,7 @@ class OpenAxis:
         return "_"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RaggedAxis:
     """An axis whose length differs from row to row: the tokens of one answer, the rows of a group."""
 
@@ -72,7 +73,7 @@ class RaggedAxis:
 Axis: TypeAlias = SetAxis | FixedAxis | OpenAxis | RaggedAxis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ArrayType:
     """An element with zero or more axes; no axes is a scalar."""
 
@@ -84,7 +85,7 @@ class ArrayType:
         return f"{self.element}{axes}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RecordType:
     """Named values: the outputs of a model."""
 
@@ -94,7 +95,7 @@ class RecordType:
         return "{ " + ", ".join(f"{name}: {type}" for name, type in self.fields) + " }"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphType:
     """A graph per row with values on its nodes."""
 
@@ -104,7 +105,7 @@ class GraphType:
         return "graph { " + ", ".join(f"{name}: {type}" for name, type in self.fields) + " }"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MemberFeatures:
     """Features per member of each set an architecture knows: ``(("bus", 32), ("branch", 64))``."""
 
@@ -114,7 +115,7 @@ class MemberFeatures:
         return "features { " + ", ".join(f"{name}: real[{width}]" for name, width in self.widths) + " }"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RowType:
     """One row of a data set (the variable of ``over``)."""
 
@@ -124,7 +125,7 @@ class RowType:
         return f"row of {self.data}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class UnknownType:
     """The type of what was already reported; it silences what depends on it."""
 

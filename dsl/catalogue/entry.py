@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pdual.dsl.diagnostics import Severity
-
+from pdual.dsl.record import record
 
 #: Roles that a label may have in any mistake: here, the call that brought up a function's body.
 ROLES: Mapping[str, str] = {"call": "called here"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Entry:
     """Templates filled with a diagnostic's facts (``{name}``).
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pdual.dsl.declarations.optimisers import OPTIMISERS, SCHEDULES
@@ -16,9 +15,10 @@ from pdual.dsl.declarations.references import (
     Settings,
 )
 from pdual.dsl.declarations.solving import RHO_SCHEDULES
+from pdual.dsl.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Accepted:
     """The leaves of an annotation: classes, and the words of ``Literal``; ``many`` where it is a list."""
 

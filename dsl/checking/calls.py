@@ -17,7 +17,18 @@ from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.near import nearest
 from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
 from pdual.dsl.typed import Aggregate, Literal, ModelCall, SquaredNorm, TypedExpression, TypedModel
-from pdual.dsl.types import ArrayType, FixedAxis, GraphType, Kind, MemberOf, OpenAxis, RaggedAxis, SetAxis, Type, is_numeric
+from pdual.dsl.types import (
+    ArrayType,
+    FixedAxis,
+    GraphType,
+    Kind,
+    MemberOf,
+    OpenAxis,
+    RaggedAxis,
+    SetAxis,
+    Type,
+    is_numeric,
+)
 
 FEATURES = "features"
 SQUARED_NORM = "squared_norm"

@@ -11,7 +11,6 @@ from pdual.dsl.checking.annotations import KINDS
 from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.spans import Span
 
-
 Node = TypeVar("Node")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.dual_values import DEFAULT_CAP, check_held, held_kind
@@ -15,6 +14,7 @@ from pdual.dsl.checking.scope import Place, Scope, is_unknown
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.parts import PartShape, part_shapes
+from pdual.dsl.record import record
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Binder, FormulaDual, HeldDual, TypedDual, TypedFamily
 from pdual.dsl.types import ArrayType, Kind
@@ -25,7 +25,7 @@ DEFAULT = "default"
 Part = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Claim:
     """What one target claims: parts, and how specific it is (default 0, family 1, side or component 2, part 3)."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from pdual.dsl import syntax
+from pdual.dsl.record import record
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.typed import (
     Binder,
@@ -21,21 +21,21 @@ from pdual.dsl.typed import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ParamEntity:
     """A parameter."""
 
     param: TypedParam
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GivenEntity:
     """A whole given, of which fields are taken (``grid.rate``) and which settings refer to."""
 
     given: TypedGiven
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GivenFieldEntity:
     """A field of a given under its bare name."""
 
@@ -43,35 +43,35 @@ class GivenFieldEntity:
     field: TypedField
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AmbiguousEntity:
     """A bare name that several givens declare."""
 
     owners: tuple[tuple[str, Span], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DataEntity:
     """A data set."""
 
     data: TypedData
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ModelEntity:
     """A model."""
 
     model: TypedModel
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DefEntity:
     """A function of the spec's own, expanded where it is called."""
 
     definition: syntax.Def
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RowEntity:
     """One row: of the block (``binder`` None), or of the group that ``binder`` runs through."""
 
@@ -79,7 +79,7 @@ class RowEntity:
     binder: Binder | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GroupEntity:
     """The group of a group block: an axis over its rows."""
 
@@ -87,14 +87,14 @@ class GroupEntity:
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class IndexEntity:
     """An index bound by a reduction, a ``let``, a constraint or a ``dual``."""
 
     binder: Binder
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LetEntity:
     """A ``let``; ``reads_features`` confines it to duals."""
 
@@ -102,7 +102,7 @@ class LetEntity:
     reads_features: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RecordEntity:
     """A ``let`` bound to a model call with named outputs: one definition an output."""
 
@@ -112,14 +112,14 @@ class RecordEntity:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ValueEntity:
     """A name for a typed expression: the argument of a function, a metric in ``expect``."""
 
     value: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BrokenEntity:
     """A name whose declaration was already reported; its uses are silent."""
 

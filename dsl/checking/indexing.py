@@ -22,7 +22,12 @@ def type_index(node: syntax.Index, scope: Scope) -> TypedExpression:
     if not isinstance(base.type, ArrayType) or len(node.indices) > len(base.type.axes):
         axes = len(base.type.axes) if isinstance(base.type, ArrayType) else 0
         scope.found.add(
-            "PD205", node.span, name=written(base, node.base), type=base.type, axes=_counted(axes), found=_indices(len(node.indices))
+            "PD205",
+            node.span,
+            name=written(base, node.base),
+            type=base.type,
+            axes=_counted(axes),
+            found=_indices(len(node.indices)),
         )
         return unknown(node.span)
     indices = [

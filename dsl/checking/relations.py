@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.operators import require_real, require_scalar
 from pdual.dsl.checking.scope import UNKNOWN_SET, Scope, is_unknown
+from pdual.dsl.record import record
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Literal, TypedExpression
 from pdual.dsl.types import ArrayType, Element, Kind, MemberOf
@@ -16,7 +16,7 @@ _TURNED = {"<": "<=", ">": ">="}
 _TWO_SIDED = (("<=", "<="), (">=", ">="))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Relation:
     """Operands and the operators between them, real or complex throughout."""
 

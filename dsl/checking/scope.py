@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import Entity
 from pdual.dsl.diagnostics import Collector
+from pdual.dsl.record import record
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.typed import (
     Literal,
@@ -94,7 +95,7 @@ class Context:
         self.used.add((kind, *names))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Named:
     """What a name stands for, and where it was declared."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown, value_type
@@ -16,12 +16,13 @@ from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.source import ANY, BOUND_NAME, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
+from pdual.dsl.record import record
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import TypedData, TypedField, TypedGiven, TypedSet
 from pdual.dsl.types import ArrayType, Axis, Element, FixedAxis, GraphType, Kind, MemberOf, SetAxis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Origin:
     """The source of a declaration, as far as it could be checked."""
 
@@ -130,7 +131,10 @@ def _is_over(type: ArrayType | GraphType, sets: frozenset[str]) -> bool:
     """Whether an array has an axis, or members, of one of the sets."""
     if not isinstance(type, ArrayType):
         return False
-    return any(axis in map(SetAxis, sets) for axis in type.axes) or type.element in map(MemberOf, sets)
+    named = {axis.set for axis in type.axes if isinstance(axis, SetAxis)}
+    if isinstance(type.element, MemberOf):
+        named.add(type.element.set)
+    return not sets.isdisjoint(named)
 
 
 def _report_offer(

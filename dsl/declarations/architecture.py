@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature, Sizes
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, MemberFeatures
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Complaint:
     """Why a signature does not suit an architecture. ``subject`` names the input, output or setting at fault."""
 
@@ -19,7 +19,7 @@ class Complaint:
     found: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Architecture:
     """A registered architecture.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -11,6 +10,7 @@ from pdual.dsl.declarations.architecture import Architecture, Complaint
 from pdual.dsl.declarations.architecture_vectors import affine, array_complaints, arrays, encoded_width
 from pdual.dsl.declarations.references import GivenField, Settings
 from pdual.dsl.declarations.signature import Signature, Sizes
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, MemberFeatures, MemberOf, SetAxis
 
 
@@ -27,7 +27,7 @@ class GnnSettings(Settings):
     width: int = Field(default=32, ge=1)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphSets:
     """The index sets of the structure: ``bus``, ``branch`` and, where ``at`` is given, ``gen``."""
 

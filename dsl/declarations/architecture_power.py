@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -11,6 +10,7 @@ from pdual.dsl.declarations.architecture import Architecture, Complaint
 from pdual.dsl.declarations.references import ArchitectureUse, GivenReference, Settings
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Output, Signature, Sizes
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, GraphType, Kind, MemberFeatures, SetAxis
 
 
@@ -29,7 +29,7 @@ class PowerCompletedSettings(Settings):
     play: float = Field(default=0.1, gt=0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PowerNames:
     """What the arguments and outputs of the model are called, and its sets: recognised by type."""
 

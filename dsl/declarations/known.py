@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
+
+from pdual.dsl.record import record
 
 #: A number, or nested sequences of numbers, one level an axis. Members of an index set are positions (int from 0).
 Values: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Known:
     """Sets and constants on them.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType
 
 
@@ -16,14 +16,14 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GivenReference:
     """A whole ``given`` of the spec, by its name: ``power.demands(grid)``."""
 
     given: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GivenField:
     """One field of a ``given``, with its type: in ``gnn(at = at)`` the field ``at``, of type ``bus[gen]``."""
 
@@ -32,7 +32,7 @@ class GivenField:
     type: ArrayType
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ArchitectureUse:
     """An architecture with its checked settings: ``mlp(hidden = [128])``."""
 
@@ -40,7 +40,7 @@ class ArchitectureUse:
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class OptimiserUse:
     """An optimiser with its checked settings: ``adam(lr = 1e-3)``."""
 

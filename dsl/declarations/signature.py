@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, FixedAxis, GraphType, Kind, SetAxis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Output:
     """One output: its name (empty when the model has a single unnamed output), type, and declared bounds."""
 
@@ -19,7 +19,7 @@ class Output:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Signature:
     """Inputs and outputs of a model. A complex array counts twice: real and imaginary part."""
 

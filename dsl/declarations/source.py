@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, GraphType
-
 
 #: In the type of an offered field, stands for any index set of the spec's own: ``MemberOf(ANY)`` is matched by ``label: class``,
 #: ``SetAxis(ANY)`` by an axis over any set or of any fixed size. How long it has to be shows when the data are loaded.
@@ -25,7 +24,7 @@ class SourceRole(StrEnum):
     DATA = "data"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Offer:
     """The sets and fields of a source. ``open`` sources (a csv) take whatever fields the spec declares."""
 
@@ -34,7 +33,7 @@ class Offer:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceDeclaration:
     """A registered source.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, nextafter
 
+from pdual.dsl.record import record
 
-@dataclass(frozen=True, slots=True)
+
+@record(frozen=True, slots=True)
 class Interval:
     """All reals between ``lo`` and ``hi``; an infinite end is not attained (values are finite)."""
 
@@ -29,7 +30,7 @@ class Interval:
         return self.lo <= value <= self.hi
 
     def __str__(self) -> str:
-        return f"[{self.lo:g}, {self.hi:g}]"
+        return f"[{self.lo + 0.0:g}, {self.hi + 0.0:g}]"  # -0 is 0
 
 
 EVERYTHING = Interval(-inf, inf)

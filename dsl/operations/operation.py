@@ -8,17 +8,17 @@ when it is called. All of them have LaTeX.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pdual.dsl.operations.interval import Interval
+from pdual.dsl.record import record
 from pdual.dsl.types import Element
 
 N = TypeVar("N")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pair:
     """A complex value as two real nodes."""
 
@@ -48,7 +48,7 @@ class Curvature(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Operation:
     """See the module's text.
 

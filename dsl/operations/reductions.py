@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pdual.dsl.operations import interval
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
+from pdual.dsl.record import record
 from pdual.dsl.types import Element, Kind, is_numeric
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reduction:
     """A reduction: element rule, scalar meaning over the kept values, range over (value, kept) intervals, LaTeX.
 
@@ -105,7 +105,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Aggregate:
     """A function of a whole array: arity, scalar meaning on a Python list, LaTeX name. The checker knows their types."""
 

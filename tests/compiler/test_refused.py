@@ -96,7 +96,8 @@ def told(text: str, overrides: Mapping[str, str] | None = None, knowns: Mapping[
         (
             TEXTS + "  subject to low[t in token]: a[t] >= -1\n}",
             [
-                "error[PD292]: constraint `low` ranges over an axis of another length in every row, which this version cannot do",
+                "error[PD292]: constraint `low` ranges over an axis of another length in every row, "
+                "which this version cannot do",
                 "= help: reduce over it: `max[k in ...](...) <= ...`",
             ],
         ),

@@ -1,0 +1,74 @@
+"""Frozen, slotted dataclasses that are quick to define.
+
+The standard decorator writes and compiles half a dozen functions for every class: about a millisecond each, and the language
+has over a hundred node classes that every `pdual check` would wait for. These share generic methods instead; a record is a
+dataclass to `fields`, `replace`, pattern matching and the type checker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as record
+else:
+    from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+
+    def record(*, frozen: bool, slots: bool) -> Any:
+        """A decorator: like ``dataclass(frozen=True, slots=True)``; both have to be written, and to be true."""
+        assert frozen
+        assert slots
+        return _record
+
+    def _record(cls: type) -> type:
+        made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+        every = fields(made)
+        positional = tuple(item.name for item in every if not item.kw_only)
+        names = frozenset(item.name for item in every)
+        defaults = {item.name: item.default for item in every if item.default is not MISSING}
+        factories = {item.name: item.default_factory for item in every if item.default_factory is not MISSING}
+        compared = tuple(item.name for item in every if item.compare)
+        shown = tuple(item.name for item in every if item.repr)
+        put = object.__setattr__
+
+        def __init__(self: Any, *values: Any, **named: Any) -> None:
+            if len(values) > len(positional):
+                raise TypeError(f"{cls.__name__} takes {len(positional)} positional arguments, found {len(values)}")
+            given = dict(zip(positional, values, strict=False))
+            if not names.issuperset(named) or not given.keys().isdisjoint(named):
+                raise TypeError(f"{cls.__name__} has no argument, or a second value for one, in {sorted(named)}")
+            given.update(named)
+            for name in names - given.keys():
+                if name in factories:
+                    given[name] = factories[name]()
+                elif name in defaults:
+                    given[name] = defaults[name]
+                else:
+                    raise TypeError(f"{cls.__name__} needs {name}")
+            for name, value in given.items():
+                put(self, name, value)
+
+        def __eq__(self: Any, other: Any) -> Any:
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            return self is other or all(getattr(self, name) == getattr(other, name) for name in compared)
+
+        def __hash__(self: Any) -> int:
+            return hash((cls.__qualname__, *(getattr(self, name) for name in compared)))
+
+        def __repr__(self: Any) -> str:
+            return f"{cls.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+        def __setattr__(self: Any, name: str, value: Any) -> None:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+        def __delattr__(self: Any, name: str) -> None:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+        for method in (__init__, __eq__, __hash__, __repr__, __setattr__, __delattr__):
+            if method.__name__ not in cls.__dict__:
+                setattr(made, method.__name__, method)
+        return made
+
+
+__all__ = ["record"]
