@@ -112,7 +112,7 @@ class Training:
     def everything(self, split: str) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Cost, rows and features of all rows of a split."""
         costs, rows, features = [], [], []
-        for load in self.load[split].split(500):
+        for load in torch.split(self.load[split], 500):
             real, imaginary = load.chunk(2, 1)
             found = self.model({"load.re": real, "load.im": imaginary})
             cost, residuals = self.problem(found.outputs, load)
@@ -203,10 +203,10 @@ def batches(rows: int, size: int, seed: int) -> Iterator[Tensor]:
         yield from order[: rows - rows % size].view(-1, size)
 
 
-def read_options() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = reader.add_argument
     add("--train", action="store_true")
     add("--dual", choices=("pointwise", "shared", "learned"), default="pointwise")
     add("--net", choices=("gnn", "mlp"), default="gnn", help="an mlp has no features for learned multipliers")
@@ -226,13 +226,14 @@ def read_options() -> argparse.Namespace:
     add("--fit-steps", type=int, default=30)
     add("--fit-batch", type=int, default=128)
     add("--seed", type=int, default=0)
-    return parser.parse_args()
+    return reader
 
 
 def main() -> None:
     """Time or train."""
-    options = read_options()
+    options = parser().parse_args()
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
     training = Training(options)
     if options.train:
         training.train()

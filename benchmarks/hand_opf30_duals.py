@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -30,7 +31,7 @@ class Heads(nn.Module):
 def _perceptron(widths: Sequence[int]) -> nn.Sequential:
     """Four numbers a member, 0 before training."""
     layers: list[nn.Module] = []
-    for before, after in zip(widths, widths[1:], strict=False):
+    for before, after in itertools.pairwise(widths):
         layers += [nn.Linear(before, after), nn.ReLU()]
     last = nn.Linear(widths[-1], 4, bias=False)
     nn.init.zeros_(last.weight)
@@ -123,4 +124,4 @@ class Learned(Duals):
 
 
 def _chunks(rows: int) -> tuple[Tensor, ...]:
-    return torch.arange(rows).split(500)
+    return torch.split(torch.arange(rows), 500)

@@ -1,0 +1,1 @@
+"""From a checked spec to programs: IR, rows, ranges, duals, torch.fx."""

@@ -20,6 +20,8 @@ from pdual.dsl.record import record
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
     """One program for every data set that a block ranges over; they share ``models``."""
+    for average in graph.spec.averages:
+        raise refuse("PD651", average.span, name=average.name)
     for data in graph.data:
         if data.grouped is not None:
             raise refuse("PD293", data.grouped, data=data.data)

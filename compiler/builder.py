@@ -75,7 +75,9 @@ class Builder:
             if collected[0] == index.axes[0] and len(collected) == 1:
                 return base.arguments[0]
         axes = tuple(sorted({*base.axes, *index.axes}))
-        return self._make("select", (base, index), (), base.kind, axes, base.inner[1:], ragged=index.ragged or base.ragged)
+        return self._make(
+            "select", (base, index), (), base.kind, axes, base.inner[1:], ragged=index.ragged or base.ragged
+        )
 
     def collect(self, body: Node, axes: Sequence[IndexAxis]) -> Node:
         """Turns named axes into leading inner axes, in this order."""

@@ -66,9 +66,13 @@ def make_walk(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) 
         for item in data.fields:
             if isinstance(item.type, ArrayType) and isinstance(item.type.element, MemberOf):
                 members[item.name] = item.type.element.set
-            fields[item.name] = Interval(-inf if item.low is None else item.low, inf if item.high is None else item.high)
+            fields[item.name] = Interval(
+                -inf if item.low is None else item.low, inf if item.high is None else item.high
+            )
     outputs = {
-        (model.name, output.name): Interval(-inf if output.low is None else output.low, inf if output.high is None else output.high)
+        (model.name, output.name): Interval(
+            -inf if output.low is None else output.low, inf if output.high is None else output.high
+        )
         for model in spec.models
         for output in model.signature.outputs
         if output.type.element is Kind.REAL
@@ -117,7 +121,9 @@ def _data_graph(
     )
     layout = Layout(data, tuple(part.layout for part in parts))
     metrics = tuple(
-        (metric.name, _as_real(lowering, lowering.scalar(metric.value, {}))) for block in blocks for metric in block.metrics
+        (metric.name, _as_real(lowering, lowering.scalar(metric.value, {})))
+        for block in blocks
+        for metric in block.metrics
     )
     features: dict[str, Node] = {}
     duals = tuple(
@@ -141,7 +147,8 @@ def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) 
 def _data_free(spec: typed.TypedSpec, keys: FeatureKeys, walk: Walk) -> tuple[ObjectiveTerm, ...]:
     lowering = Lowering(spec, Builder(), keys)
     return tuple(
-        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk)) for term in spec.objectives
+        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
+        for term in spec.objectives
     )
 
 

@@ -18,7 +18,9 @@ class Constants:
 
     def __init__(self, knowns: Mapping[str, Known], sizes: Mapping[str, int]) -> None:
         self._knowns = knowns
-        self._emitter = NodeEmitter(sizes, torch.float64, lambda function, *arguments: function(*arguments), lambda value: value)
+        self._emitter = NodeEmitter(
+            sizes, torch.float64, lambda function, *arguments: function(*arguments), lambda value: value
+        )
         self._values: dict[int, Tensor] = {}
 
     def value(self, node: Node) -> Tensor:

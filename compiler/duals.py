@@ -131,9 +131,7 @@ def _members(
     return tuple(members)
 
 
-def _formula(
-    dual: typed.FormulaDual, part: PartRows, lowering: Lowering, walk: Walk, found: Collector
-) -> FormulaNode:
+def _formula(dual: typed.FormulaDual, part: PartRows, lowering: Lowering, walk: Walk, found: Collector) -> FormulaNode:
     axes = own_axes(dual.binders)
     named = tuple(axis for axis in axes if axis is not None)
     indices = {b.identity: lowering.builder.index(a) for b, a in zip(dual.binders, named, strict=True)}
@@ -168,7 +166,9 @@ def _feature_calls(expression: typed.TypedExpression) -> list[typed.ModelCall]:
     match expression:
         case typed.FeaturesOf(call=call):
             return [call]
-        case typed.Apply(arguments=children) | typed.Aggregate(arguments=children) | typed.ModelCall(arguments=children):
+        case (
+            typed.Apply(arguments=children) | typed.Aggregate(arguments=children) | typed.ModelCall(arguments=children)
+        ):
             pass
         case typed.Select(base=base, indices=chosen):
             children = (base, *chosen)

@@ -23,7 +23,9 @@ class Emission:
     ``values``: a RowBatch's fields by part name; ``ids``: [batch] int64; ``features``: only what ``feature_input`` nodes read.
     """
 
-    def __init__(self, constants: Constants, sizes: Mapping[str, int], models: nn.ModuleDict, dtype: torch.dtype) -> None:
+    def __init__(
+        self, constants: Constants, sizes: Mapping[str, int], models: nn.ModuleDict, dtype: torch.dtype
+    ) -> None:
         self._graph = fx.Graph()
         self._tracer = fx.proxy.GraphAppendingTracer(self._graph)
         self._root = nn.Module()
@@ -46,7 +48,9 @@ class Emission:
         """A constant of the module: reals in the program's precision."""
         name = f"{hint}_{self._buffers}"
         self._buffers += 1
-        self._root.register_buffer(name, value.to(self._dtype) if value.is_floating_point() else value, persistent=False)
+        self._root.register_buffer(
+            name, value.to(self._dtype) if value.is_floating_point() else value, persistent=False
+        )
         return self._proxy(self._graph.get_attr(name))
 
     def constant(self, node: Node) -> Tensor:
@@ -123,7 +127,9 @@ class Emission:
 
     def finish(self, outputs: Any) -> fx.GraphModule:
         """The module that returns these proxies."""
-        self._graph.output(fx.node.map_aggregate(outputs, lambda item: item.node if isinstance(item, fx.Proxy) else item))
+        self._graph.output(
+            fx.node.map_aggregate(outputs, lambda item: item.node if isinstance(item, fx.Proxy) else item)
+        )
         module = fx.GraphModule(self._root, self._graph)
         module.graph.eliminate_dead_code()
         module.graph.lint()
@@ -183,9 +189,13 @@ class Emission:
     def _times_reciprocal(self, node: Node) -> Any:
         """A division by a constant is a multiplication: cheaper forward and backward."""
         top, bottom = node.arguments
-        value = self._emitter.aligned(self._materialised(top), top, node.axes, len(node.inner), node.ragged, node.batched)
+        value = self._emitter.aligned(
+            self._materialised(top), top, node.axes, len(node.inner), node.ragged, node.batched
+        )
         inverse = self.buffer(self.constant(bottom).to(torch.float64).reciprocal())
-        return torch.mul(value, self._emitter.aligned(inverse, bottom, node.axes, len(node.inner), node.ragged, node.batched))
+        return torch.mul(
+            value, self._emitter.aligned(inverse, bottom, node.axes, len(node.inner), node.ragged, node.batched)
+        )
 
     def _call(self, node: Node) -> Any:
         model, *names = node.attributes

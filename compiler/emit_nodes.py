@@ -66,7 +66,9 @@ class NodeEmitter:
             raise refuse("PD294", node.span, axis=name)
         return self.offsets[name]
 
-    def aligned(self, value: Any, node: Node, axes: Sequence[IndexAxis], inner: int, ragged: str | None, batched: bool) -> Any:
+    def aligned(
+        self, value: Any, node: Node, axes: Sequence[IndexAxis], inner: int, ragged: str | None, batched: bool
+    ) -> Any:
         """A value made broadcastable to a layout: singleton dimensions where it does not vary."""
         if ragged and node.batched and not node.ragged:
             value = value.index_select(0, self._leaf(kernels.segment_rows, self._lengths(ragged, node)))
@@ -129,7 +131,9 @@ class NodeEmitter:
         rest = len(base_node.inner) - 1
         wide = self.aligned(base, base_node, node.axes, len(base_node.inner), node.ragged, node.batched)
         if not base_node.batched and node.batched:
-            wide = wide.reshape(1, *[self.sizes[a.set] if a in base_node.axes else 1 for a in node.axes], *self._inner(base_node.inner))
+            wide = wide.reshape(
+                1, *[self.sizes[a.set] if a in base_node.axes else 1 for a in node.axes], *self._inner(base_node.inner)
+            )
         place = self.aligned(index, index_node, node.axes, 0, node.ragged, node.batched)
         if not index_node.batched and node.batched:
             place = place.reshape(1, *[self.sizes[a.set] if a in index_node.axes else 1 for a in node.axes])
@@ -162,7 +166,8 @@ class NodeEmitter:
 
     def _inner(self, inner: Sequence[Axis]) -> list[int]:
         return [
-            self.sizes[axis.set] if isinstance(axis, SetAxis) else axis.size if isinstance(axis, FixedAxis) else -1 for axis in inner
+            self.sizes[axis.set] if isinstance(axis, SetAxis) else axis.size if isinstance(axis, FixedAxis) else -1
+            for axis in inner
         ]
 
     def _reduce(self, node: Node, values: Sequence[Any]) -> Any:
@@ -183,11 +188,19 @@ class NodeEmitter:
         return value.amax(dim) if function == "max" else value.amin(dim)
 
     def _filled(
-        self, node: Node, axes: tuple[IndexAxis, ...], values: Sequence[Any], body: Node, mask: Node | None, function: str
+        self,
+        node: Node,
+        axes: tuple[IndexAxis, ...],
+        values: Sequence[Any],
+        body: Node,
+        mask: Node | None,
+        function: str,
     ) -> Any:
         """The body on all axes, filtered entries replaced by what does not count."""
         value = self.aligned(values[0], body, axes, len(node.inner), node.ragged, node.batched)
-        missing = any(axis not in body.axes for axis in axes) and (mask is None or any(a not in mask.axes for a in axes))
+        missing = any(axis not in body.axes for axis in axes) and (
+            mask is None or any(a not in mask.axes for a in axes)
+        )
         if mask is not None:
             kept = self.aligned(values[1], mask, axes, 0, node.ragged, node.batched)
             fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
@@ -208,13 +221,15 @@ class NodeEmitter:
 
     def _scatter(self, node: Node, values: Sequence[Any]) -> Any:
         function, start, end = node.attributes
-        body, where = node.arguments[:2]
+        body = node.arguments[0]
         mask = node.arguments[2] if len(node.arguments) > 2 else None
         axes = tuple(sorted({*(a for n in (body, *([mask] if mask else [])) for a in n.axes), start}))
         dim = int(node.batched) + axes.index(start)
         value = self._filled(node, axes, [values[0], *values[2:]], body, mask, function)
         if start not in body.axes and (mask is None or start not in mask.axes):
-            value = value.expand(*([-1] if node.batched else []), *(self.sizes[axis.set] for axis in axes), *self._inner(node.inner))
+            value = value.expand(
+                *([-1] if node.batched else []), *(self.sizes[axis.set] for axis in axes), *self._inner(node.inner)
+            )
         size = self.sizes[end.set]
         if function in ("max", "min"):
             found = self._leaf(kernels.scatter_extreme, value, values[1], size, dim, function)
@@ -244,7 +259,9 @@ class NodeEmitter:
         body = scatter.arguments[0]
         axes = tuple(sorted({*body.axes, start}))
         same = tuple(sorted(end if axis == start else axis for axis in axes)) == node.axes == scatter.axes
-        plain = function == "sum" and len(scatter.arguments) == 2 and start in body.axes and body.batched and not node.inner
+        plain = (
+            function == "sum" and len(scatter.arguments) == 2 and start in body.axes and body.batched and not node.inner
+        )
         if not same or not plain or axes.index(start) != node.axes.index(end):
             return None
         dim = 1 + axes.index(start)
@@ -261,7 +278,9 @@ class NodeEmitter:
         kept = _tail(self.aligned(values[1], node.arguments[1], node.axes, 0, name, True), inner)
         fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
         value = torch.where(kept, value, fill)
-        total = self._leaf(kernels.reduce_segments, value, self._lengths(name, node), "sum" if function == "mean" else function)
+        total = self._leaf(
+            kernels.reduce_segments, value, self._lengths(name, node), "sum" if function == "mean" else function
+        )
         if function != "mean":
             return total
         return total / self._leaf(kernels.reduce_segments, kept.to(self.dtype), self._lengths(name, node), "sum")

@@ -80,7 +80,9 @@ class Node:
         layout = ", ".join([*(["row"] if self.batched else []), *map(str, self.axes), *(f"<{a}>" for a in self.inner)])
         arguments = " ".join(f"%{argument.identity}" for argument in self.arguments)
         attributes = " ".join(map(str, self.attributes))
-        return f"%{self.identity} = {self.operation} {arguments} {attributes} : {self.kind}[{layout}]".replace("  ", " ")
+        return f"%{self.identity} = {self.operation} {arguments} {attributes} : {self.kind}[{layout}]".replace(
+            "  ", " "
+        )
 
 
 def topological(roots: Iterable[Node]) -> Iterator[Node]:

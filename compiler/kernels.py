@@ -51,9 +51,8 @@ def extreme_mean(values: Any, share: Any, largest: bool) -> Tensor:
 def take_along(base: Tensor, index: Tensor, dim: int) -> Tensor:
     """``base`` at a different position for every other index: both broadcast, ``dim`` of base is taken."""
     index = index.unsqueeze(dim)
-    shape = torch.broadcast_shapes(
-        tuple(1 if d == dim else s for d, s in enumerate(base.shape)), tuple(index.shape)
-    )
+    sides = tuple(1 if d == dim else s for d, s in enumerate(base.shape))
+    shape = torch.broadcast_shapes(sides, tuple(index.shape))  # type: ignore[no-untyped-call]
     wide = tuple(base.shape[dim] if d == dim else s for d, s in enumerate(shape))
     return torch.gather(base.expand(wide), dim, index.expand(shape)).squeeze(dim)
 

@@ -54,7 +54,9 @@ class Lowering:
     runs the primal model.
     """
 
-    def __init__(self, spec: typed.TypedSpec, builder: Builder, keys: FeatureKeys, features_outside: bool = False) -> None:
+    def __init__(
+        self, spec: typed.TypedSpec, builder: Builder, keys: FeatureKeys, features_outside: bool = False
+    ) -> None:
         self.builder = builder
         self._spec = spec
         self._models = {model.name: model for model in spec.models}
@@ -96,7 +98,9 @@ class Lowering:
                 return indices[binder.identity]
             case typed.LetRef(definition=definition):
                 return self._array_let(definition)
-            case typed.Apply(operation="abs2", arguments=(typed.Apply(operation="multiply" | "divide" as name) as inside,)):
+            case typed.Apply(
+                operation="abs2", arguments=(typed.Apply(operation="multiply" | "divide" as name) as inside,)
+            ):
                 # |x y|^2 = |x|^2 |y|^2: a constant factor folds, and |v|^2 is shared.
                 squares = [replace(expression, arguments=(argument,)) for argument in inside.arguments]
                 return self._apply(name, [self.value(square, indices) for square in squares])
@@ -144,7 +148,11 @@ class Lowering:
     def _chain(self, factors: Sequence[tuple[Value, bool]]) -> Value:
         result: Value = self.builder.number(1.0)
         for position, (factor, inverse) in enumerate(factors):
-            result = factor if position == 0 and not inverse else self._apply("divide" if inverse else "multiply", [result, factor])
+            result = (
+                factor
+                if position == 0 and not inverse
+                else self._apply("divide" if inverse else "multiply", [result, factor])
+            )
         return result
 
     # --- lets and indexing ---------------------------------------------------------------------------------
@@ -167,9 +175,7 @@ class Lowering:
             return body
         return _each(body, lambda node: self.builder.collect(_over(self.builder, node, named), named))
 
-    def _select(
-        self, base: typed.TypedExpression, chosen: Sequence[typed.TypedExpression], indices: Indices
-    ) -> Value:
+    def _select(self, base: typed.TypedExpression, chosen: Sequence[typed.TypedExpression], indices: Indices) -> Value:
         nodes = [self.scalar(index, indices) for index in chosen]
         if isinstance(base, typed.LetRef) and len(base.definition.binders) == len(nodes):
             plain = all(node.operation in ("index", "ragged_index") for node in nodes)
@@ -220,13 +226,16 @@ class Lowering:
             return self._apply("divide", [total, count])
         steps = list(axes)
         for position, axis in enumerate(steps):
-            body = _each(body, lambda node, a=axis, m=mask if position == 0 else None: build.reduce(function, a, node, m))  # type: ignore[misc]
+            body = self._reduced(function, axis, body, mask if position == 0 else None)
             if mask is not None and position == 0 and len(steps) > 1 and function in ("max", "min"):
                 mask = build.reduce("max", axis, mask, None)
         if ragged is not None:
             rest = None if steps else mask
             body = _each(body, lambda node: build.reduce_rows(function, ragged, node, rest))
         return body
+
+    def _reduced(self, function: str, axis: IndexAxis, body: Value, mask: Node | None) -> Value:
+        return _each(body, lambda node: self.builder.reduce(function, axis, node, mask))
 
     def _joined(
         self, expression: typed.Reduce, axis: IndexAxis, inner: dict[int, Node], filters: list[typed.TypedExpression]
@@ -247,9 +256,13 @@ class Lowering:
             parts = [*_nodes(body), *([mask] if mask is not None else [])]
             if any(end in part.axes for part in parts):
                 continue
-            scatter = self.builder.scatter
-            return _each(body, lambda node: scatter(expression.function, axis, end, node, where, mask))
+            return self._scattered(expression.function, axis, end, body, where, mask)
         return None
+
+    def _scattered(
+        self, function: str, start: IndexAxis, end: IndexAxis, body: Value, where: Node, mask: Node | None
+    ) -> Value:
+        return _each(body, lambda node: self.builder.scatter(function, start, end, node, where, mask))
 
     def _body(self, expression: typed.Reduce, inner: Indices) -> Value:
         if expression.function == "count":

@@ -104,7 +104,9 @@ def _part(
             without_side += 1
             continue
         interval = _difference(walk, residual, at, low, high)
-        width = None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
+        width = (
+            None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
+        )
         own = walk.range(scale, at).hi if scale is not None else None
         entries.append(_Entry(place, interval, width, own, kept != TRUE))
     ranges = _filled([entry.range for entry in entries])
@@ -115,14 +117,21 @@ def _part(
         sets=tuple(axis.set for axis in axes),
         members=tuple(entry.place for entry in entries),
         addresses=tuple(
-            ", ".join(labels[axis.set][member] for axis, member in zip(axes, entry.place, strict=True)) for entry in entries
+            ", ".join(labels[axis.set][member] for axis, member in zip(axes, entry.place, strict=True))
+            for entry in entries
         ),
         scale=tuple(r or entry.scale or 1.0 for r, entry in zip(ranges, entries, strict=True)),
         range=tuple(r or math.nan for r in ranges) if any(r is not None for r in ranges) else None,
         masked=any(entry.masked for entry in entries),
     )
     return PartRows(
-        layout, residual, axes, mask if layout.masked else None, tuple(entry.interval for entry in entries), without_side, filtered
+        layout,
+        residual,
+        axes,
+        mask if layout.masked else None,
+        tuple(entry.interval for entry in entries),
+        without_side,
+        filtered,
     )
 
 
@@ -180,9 +189,18 @@ def _filled(ranges: Sequence[float | None]) -> list[float | None]:
 
 def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None:
     layout = part.layout
-    inert = [a for a, i in zip(layout.addresses, part.intervals, strict=True) if i.hi <= 0 and layout.sense is Sense.AT_MOST]
+    inert = [
+        a for a, i in zip(layout.addresses, part.intervals, strict=True) if i.hi <= 0 and layout.sense is Sense.AT_MOST
+    ]
     if inert:
-        found.add("PD301", family.span, family=layout.name, count=len(inert), total=layout.size, first=_address(layout, inert[0]))
+        found.add(
+            "PD301",
+            family.span,
+            family=layout.name,
+            count=len(inert),
+            total=layout.size,
+            first=_address(layout, inert[0]),
+        )
     never = [
         (a, i)
         for a, i in zip(layout.addresses, part.intervals, strict=True)
@@ -190,7 +208,9 @@ def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None
     ]
     if never and not layout.masked:
         address, interval = never[0]
-        found.add("PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval)
+        found.add(
+            "PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval
+        )
 
 
 def _address(layout: PartLayout, address: str) -> str:

@@ -49,7 +49,10 @@ def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -
         return None  # a negation is kept outside, where it disappears into a sum
     index = arguments[0].arguments[1]
     same = all(
-        argument.arguments[1] is index and not argument.arguments[0].axes and argument.ragged is None and not argument.inner
+        argument.arguments[1] is index
+        and not argument.arguments[0].axes
+        and argument.ragged is None
+        and not argument.inner
         for argument in arguments
     )
     bases = [argument.arguments[0] for argument in arguments]

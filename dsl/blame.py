@@ -48,7 +48,7 @@ def blame(place: Place) -> Verdict:
 
 def _wrong_closer(place: Place) -> Verdict | None:
     opener, token, accepts = place.opener, place.token, place.machine.accepts
-    if token.kind not in OPENERS or place.index in place.layout.closers.values():
+    if token.kind not in OPENERS or place.position in place.layout.closers.values():
         return None
     if opener is None or opener.kind == "LBRACE":
         stray = Verdict(diagnostic("PD013", token.span, bracket=token.text), ())
@@ -99,7 +99,7 @@ def _empty_subject_to(place: Place) -> Verdict | None:
     last = place.machine.last
     if not (isinstance(last, Token) and last.kind == "TO" and place.is_boundary):
         return None
-    subject = place.tokens[place.index - 2].span
+    subject = place.tokens[place.position - 2].span
     return Verdict(diagnostic("PD016", subject.to(last.span)))
 
 
@@ -107,7 +107,7 @@ def _misplaced(place: Place) -> Verdict | None:
     token, opener = place.token, place.opener
     if token.kind not in STATEMENTS or not place.at_statement or opener is None:
         return None
-    end = place.index + 1
+    end = place.position + 1
     while end not in place.layout.starts and place.tokens[end].kind not in ("RBRACE", END):
         end = place.layout.closers.get(place.tokens[end], end) + 1
     found = diagnostic("PD015", token.span, Label(opener.span, "block"), statement=token.text)
@@ -167,7 +167,7 @@ def _swallowed_constraint(place: Place) -> Verdict | None:
         return None
     start = _index_start(place)
     bracket = None if start is None else place.machine.values[start]
-    name = place.index - 1 if bracket is None else place.tokens.index(cast(Token, bracket)) - 1
+    name = place.position - 1 if bracket is None else place.tokens.index(cast(Token, bracket)) - 1
     operator = place.tokens[name - 1]
     if place.tokens[name].kind != "NAME" or operator.kind not in _NEED_OPERAND:
         return None
@@ -240,7 +240,7 @@ def _missing_comma(place: Place) -> Verdict | None:
     opener, repaired = place.opener, place.missing("COMMA")
     if opener is None or opener.kind == "LBRACE" or repaired is None:
         return None
-    if place.tokens[place.index].kind == "IN":  # `[i in s](x)`: something else is missing
+    if place.tokens[place.position].kind == "IN":  # `[i in s](x)`: something else is missing
         return None
     shown = expectation.found(place.token)
     found = diagnostic("PD020", place.token.span, Label(opener.span, "opener"), found=shown)

@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     machine: Machine
     tokens: Sequence[Token]
-    index: int
+    position: int
     token: Token  # as the automaton was offered it
     layout: Layout
     text: str
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     @property
     def following(self) -> Token:
         """The token after; END is followed by itself."""
-        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+        return self.tokens[min(self.position + 1, len(self.tokens) - 1)]
 
     @property
     def opener(self) -> Token | None:
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     @property
     def is_boundary(self) -> bool:
         """Whether the token starts a statement, closes a block or ends the file."""
-        return self.index in self.layout.starts or self.token.kind in (END, "RBRACE")
+        return self.position in self.layout.starts or self.token.kind in (END, "RBRACE")
 
     @property
     def is_first_on_line(self) -> bool:
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     def missing(self, kind: str) -> tuple[Token, ...] | None:
         """The token with what is missing before it, where that is all that is missing."""
         # A word that was read as a name, for want of what is missing, may be a keyword after all.
-        for token in (self.tokens[self.index], self.token):
+        for token in (self.tokens[self.position], self.token):
             if self.machine.accepts(kind, token.kind):
                 start = token.span.start
                 return Token(kind, self.machine.tables.symbols[kind], Span(start, start)), token
@@ -72,8 +72,8 @@ class Place(NamedTuple):
     def sound(self, instead: tuple[Token, ...]) -> tuple[Token, ...] | None:
         """These tokens where what follows fits them, else None: a wrong guess leads to more reports."""
         ahead: list[str] = []
-        for token in self.tokens[self.index + 1 : self.index + 1 + _LOOKAHEAD]:
-            if token.kind in SOFT or self.tokens[self.index].kind == END:
+        for token in self.tokens[self.position + 1 : self.position + 1 + _LOOKAHEAD]:
+            if token.kind in SOFT or self.tokens[self.position].kind == END:
                 break
             ahead.append(token.kind)
         return instead if self.machine.accepts(*(token.kind for token in instead), *ahead) else None

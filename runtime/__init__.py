@@ -1,0 +1,1 @@
+"""From programs and data to a run."""

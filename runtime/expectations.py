@@ -67,10 +67,11 @@ def _family(profile: Profile, kind: str, family: str, tolerance: float | None) -
         return profile.largest(parts).double()
     columns = profile.columns(parts)
     live = profile.live[:, columns]
-    if tolerance is None or tolerance == TOLERANCE:
-        violated = profile.violated[:, columns]
-    else:
-        violated = profile.violation[:, columns] > tolerance
+    violated = (
+        profile.violated[:, columns]
+        if tolerance is None or tolerance == TOLERANCE
+        else profile.violation[:, columns] > tolerance
+    )
     return float((violated & live).sum()) / max(1, int(live.sum()))
 
 

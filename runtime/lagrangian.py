@@ -36,9 +36,7 @@ class Lagrangian:
     ) -> Lagrangian:
         """The Lagrangian of some columns of a layout; ``rho_equal`` is ``rho`` where it is None."""
         senses = [part.sense for part in layout.parts for _ in range(part.size)]
-        equal = torch.tensor(
-            [senses[column] is Sense.EQUAL for column in columns], dtype=torch.bool, device=device
-        )
+        equal = torch.tensor([senses[column] is Sense.EQUAL for column in columns], dtype=torch.bool, device=device)
         inequality = torch.full((len(columns),), rho, dtype=dtype, device=device)
         return cls(equal, inequality.masked_fill(equal, rho if rho_equal is None else rho_equal))
 
@@ -56,9 +54,7 @@ class Lagrangian:
         """The residual r = max(g, -lam / rho) that the ascent follows; [g]_+ <= |r|; 0 where ``mask`` is
         False.
         """
-        relaxed = torch.maximum(
-            residuals, torch.addcmul(self._unbounded, multipliers, self._negative_inverse)
-        )
+        relaxed = torch.maximum(residuals, torch.addcmul(self._unbounded, multipliers, self._negative_inverse))
         return relaxed if mask is None else torch.where(mask, relaxed, 0.0)
 
     def raise_rho(self, factor: float, largest: float) -> None:

@@ -43,9 +43,7 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
     """
     metrics = {name: summary(values) for item in measured for name, values in item.found.metrics.items()}
     constrained = [item.profile for item in measured if item.profile.layout.columns]
-    at_cap = [
-        profile.at_cap for profile in constrained if profile.has_multipliers and profile.at_cap is not None
-    ]
+    at_cap = [profile.at_cap for profile in constrained if profile.has_multipliers and profile.at_cap is not None]
     objectives = [value for item in measured if (value := objective(item.program, item.found)) is not None]
     if terms is not None:
         objectives.append(terms)
@@ -61,9 +59,7 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
 
 def objective(program: Program, found: Pass) -> float | None:
     """A data set's mean objective, in own units."""
-    return (
-        None if found.objective is None else float(found.objective.double().mean()) * program.objective_scale
-    )
+    return None if found.objective is None else float(found.objective.double().mean()) * program.objective_scale
 
 
 def split_violation(profiles: Sequence[Profile]) -> SplitViolation:

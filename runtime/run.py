@@ -49,11 +49,7 @@ class Run:
         """The numbers of a split that was measured."""
         terms = self.problem.terms
         with torch.no_grad():
-            free = (
-                sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms)
-                if terms
-                else None
-            )
+            free = sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms) if terms else None
         return split_metrics(list(measured.values()), free)
 
     def metrics(self, dual: str, splits: Mapping[str, SplitMetrics]) -> Metrics:

@@ -58,9 +58,7 @@ class RowStream:
             self._next = end
             return ids
         rest = self._order[self._next :]
-        self._order = self._rows[
-            torch.randperm(len(self._rows), generator=self._random).to(self._rows.device)
-        ]
+        self._order = self._rows[torch.randperm(len(self._rows), generator=self._random).to(self._rows.device)]
         self._next = self._batch - len(rest)
         return torch.cat([rest, self._order[: self._next]])
 

@@ -81,9 +81,7 @@ class Solver:
         self._warmup = self._settings.warmup * steps_of(
             descent.model_copy(update={"steps": None, "epochs": 1.0}), longest
         )
-        self._driver = Driver(
-            self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps
-        )
+        self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
         self._clock = Clock(options.device)
         self._history: list[LogLine] = []
         self._iteration = 0
@@ -220,10 +218,11 @@ class Solver:
             multipliers = lane.multipliers
             value: Any = 0.0
             if multipliers.active:
-                if self._iteration == 0:
-                    current = multipliers.zeros(len(rows.ids))
-                else:
-                    current = multipliers.read(rows.ids, found.features, rows.values)
+                current = (
+                    multipliers.zeros(len(rows.ids))
+                    if self._iteration == 0
+                    else multipliers.read(rows.ids, found.features, rows.values)
+                )
                 value = multipliers.psi(found.residuals.to(self._options.dtype), found.mask, current).sum()
                 self._drawn += len(rows.ids)
             if found.objective is not None and not self._options.feasibility:
@@ -246,9 +245,7 @@ class Solver:
                 for lane, found in zip(self._constrained, passes, strict=True)
             ]
         with self._clock.phase("dual"):
-            updates = [
-                lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)
-            ]
+            updates = [lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)]
         measured = [
             Measured(lane.program, found, profile)
             for lane, found, profile in zip(self._constrained, passes, profiles, strict=True)
@@ -322,8 +319,7 @@ class Solver:
             "rows": {lane.name: len(lane.train_ids) for lane in self._lanes},
             "data": {lane.name: lane.table.fingerprint for lane in self._lanes},
             "duals": {
-                lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans]
-                for lane in self._lanes
+                lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes
             },
             "feasibility": self._options.feasibility,
         }

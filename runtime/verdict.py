@@ -74,13 +74,9 @@ class Verdict:
 
 def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
     """The verdict of a run from what was measured, by split and data set."""
-    shares = {
-        split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None
-    }
+    shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
     feasible = shares.get("train", 1.0) == 1.0
-    at_cap = tuple(
-        found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item))
-    )
+    at_cap = tuple(found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item)))
     return Verdict(
         feasible=feasible,
         tolerance=TOLERANCE,
@@ -111,9 +107,7 @@ def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap:
 
 def lines(found: Verdict) -> list[str]:
     """The verdict in words, one sentence a line."""
-    words = [
-        "feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"
-    ]
+    words = ["feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"]
     words[0] += f" (tolerance {found.tolerance:g}, scaled)"
     words += [f"{split}: {share:.2%} of the rows are met" for split, share in found.feasible_rows.items()]
     for item in found.families:
@@ -125,9 +119,7 @@ def lines(found: Verdict) -> list[str]:
     for cap in found.at_cap:
         amount = _amount(cap.worst, cap.unit)
         rows = "1 train row has a multiplier" if cap.rows == 1 else f"{cap.rows} train rows have multipliers"
-        words.append(
-            f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}"
-        )
+        words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
     return words + [_ADVICE[item] for item in found.advice]
 
 
@@ -140,9 +132,7 @@ _ADVICE = {
 
 
 def _amount(worst: float, unit: str) -> str:
-    return (
-        f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
-    )
+    return f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
 
 
 def _feasible_rows(found: Mapping[str, Measured]) -> float | None:
@@ -188,8 +178,6 @@ def _place(item: Measured, table: Table, row: int, column: int) -> tuple[str, st
     """The address of an entry and the unit of its violation."""
     layout = item.profile.layout
     part = next(
-        part
-        for part, start in zip(layout.parts, layout.starts, strict=True)
-        if start <= column < start + part.size
+        part for part, start in zip(layout.parts, layout.starts, strict=True) if start <= column < start + part.size
     )
     return address(layout, column, table.address(int(item.found.ids[row]))), unit(part)

@@ -31,9 +31,7 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("write `{converted}`",),
     ),
-    Entry(
-        "PD205", "`{name}` has {axes}, found {found}", label="indexed here", notes=("its type is `{type}`",)
-    ),
+    Entry("PD205", "`{name}` has {axes}, found {found}", label="indexed here", notes=("its type is `{type}`",)),
     Entry("PD206", "`{name}` has positions 0 to {last} here, found {found}", label="outside"),
     Entry("PD207", "a condition should be true or false, found `{found}`", label="not a truth value"),
     Entry(
@@ -70,9 +68,7 @@ ENTRIES: tuple[Entry, ...] = (
         "argument `{argument}` of model `{model}` should be `{expected}`, found `{found}`",
         label="does not fit",
     ),
-    Entry(
-        "PD216", "field `{name}` of `{source}` should be {expected}, found `{found}`", label="another type"
-    ),
+    Entry("PD216", "field `{name}` of `{source}` should be {expected}, found `{found}`", label="another type"),
     Entry(
         "PD217",
         "`{name}` of `{owner}` should be {expected}, found {found}",
@@ -85,9 +81,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`{architecture}` cannot be used here: expected {expected}, found {found}",
         label="does not suit",
     ),
-    Entry(
-        "PD220", "parameter `{name}` is `{type}`, and only numbers have a range", label="not for this type"
-    ),
+    Entry("PD220", "parameter `{name}` is `{type}`, and only numbers have a range", label="not for this type"),
     Entry(
         "PD221",
         "parameter `{name}` should be in [{low}, {high}], found {found}",
@@ -209,9 +203,7 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write `minimize squared_norm({model})` outside the block",),
     ),
     Entry("PD254", "`{name}` takes {expected}, found `{found}`", label="does not fit"),
-    Entry(
-        "PD255", "the share of `{name}` should be above 0 and at most 1, found {found}", label="not a share"
-    ),
+    Entry("PD255", "the share of `{name}` should be above 0 and at most 1, found {found}", label="not a share"),
     Entry(
         "PD256",
         "`{name}` is taken over rows, and this is one number for the whole split",

@@ -84,7 +84,11 @@ def _row(node: syntax.Over, scope: Scope) -> Entity:
         return BrokenEntity()
     scope.context.mark("field", name, node.by.name)
     type = fields[node.by.name].type
-    if not isinstance(type, ArrayType) or type.axes or not (type.element in _GROUPING or isinstance(type.element, MemberOf)):
+    if (
+        not isinstance(type, ArrayType)
+        or type.axes
+        or not (type.element in _GROUPING or isinstance(type.element, MemberOf))
+    ):
         scope.found.add("PD230", node.by.span, name=node.by.name, found=type)
         return BrokenEntity()
     if node.row.name in tables.sets or node.row.name in tables.ragged:
@@ -179,6 +183,12 @@ def _check_ragged(scope: Scope) -> None:
     for model, calls in scope.context.calls.items():
         output = scope.context.tables.models[model].output
         types = [type for _, type in output.fields] if isinstance(output, RecordType) else [output]
-        ragged = [axis.name for item in types if isinstance(item, ArrayType) for axis in item.axes if isinstance(axis, RaggedAxis)]
+        ragged = [
+            axis.name
+            for item in types
+            if isinstance(item, ArrayType)
+            for axis in item.axes
+            if isinstance(axis, RaggedAxis)
+        ]
         if len(calls) > 1 and ragged:
             scope.found.add("PD231", calls[1].span, Label(calls[0].span, "first"), axis=ragged[0], model=model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pdual.dsl import syntax
@@ -19,7 +18,6 @@ from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
 from pdual.dsl.typed import Aggregate, Literal, ModelCall, SquaredNorm, TypedExpression, TypedModel
 from pdual.dsl.types import (
     ArrayType,
-    FixedAxis,
     GraphType,
     Kind,
     MemberOf,
@@ -27,7 +25,6 @@ from pdual.dsl.types import (
     RaggedAxis,
     SetAxis,
     Type,
-    is_numeric,
 )
 
 FEATURES = "features"
@@ -125,7 +122,13 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
         elif not _accepts(wanted, argument.type):
             shown = written(argument, item.value)
             scope.found.add(
-                "PD215", item.value.span, argument=name, model=model.name, expected=wanted, found=argument.type, name=shown
+                "PD215",
+                item.value.span,
+                argument=name,
+                model=model.name,
+                expected=wanted,
+                found=argument.type,
+                name=shown,
             )
             fits = False
     if not fits:
@@ -235,7 +238,9 @@ def _typed_body(body: Scope, definition: syntax.Def, node: syntax.Call) -> Typed
     for item in inside:
         if (item.code, item.span) not in told:
             within = definition.span.start <= item.span.start < definition.span.end
-            calls = (Label(node.span, "call"),) if within and not any(l.role == "call" for l in item.labels) else ()
+            calls = (
+                (Label(node.span, "call"),) if within and not any(label.role == "call" for label in item.labels) else ()
+            )
             outer.extend([replace(item, labels=(*item.labels, *calls))])
     return value
 

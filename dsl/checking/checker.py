@@ -59,9 +59,7 @@ def check(
     return typed, context.found.diagnostics
 
 
-def _check_params(
-    statements: Statements, overrides: Overrides, names: dict[str, Named], scope: Scope
-) -> None:
+def _check_params(statements: Statements, overrides: Overrides, names: dict[str, Named], scope: Scope) -> None:
     check_override_names(overrides, statements.params, scope)
     for name, node in statements.params.items():
         param = check_param(node, overrides, scope)

@@ -34,7 +34,6 @@ class Statements:
     families: dict[str, Span] = field(default_factory=dict)  # the first constraint of each name
     values: dict[str, tuple[str, Span]] = field(default_factory=dict)  # what each top-level value is, and where
 
-
     @property
     def given_sets(self) -> set[str]:
         """The sets that givens bring."""

@@ -21,8 +21,8 @@ def check_definitions(nodes: Mapping[str, syntax.Def], found: Collector) -> None
             seen.setdefault(name.name, name.span)
     calls = {name: [callee for callee in _called(node.body) if callee in nodes] for name, node in nodes.items()}
     finished: set[str] = set()
-    for name in nodes:
-        _search(name, calls, finished, nodes, found)
+    for start in nodes:
+        _search(start, calls, finished, nodes, found)
 
 
 def _search(

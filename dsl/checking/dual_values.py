@@ -102,9 +102,7 @@ def _cap(value: syntax.Expression | None, kind: str, node: syntax.Expression, sc
     return cap
 
 
-def _architecture(
-    value: syntax.Expression | None, node: syntax.Expression, scope: Scope
-) -> ArchitectureUse | None:
+def _architecture(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) -> ArchitectureUse | None:
     if value is None:
         scope.found.add("PD412", node.span, missing="the architecture that holds it")
         return None

@@ -134,7 +134,10 @@ def _value(
     if is_default:
         targets = [
             *targets,
-            *(syntax.DualTarget(syntax.Name(name, span=node.targets[0].span), span=node.targets[0].span) for name in families),
+            *(
+                syntax.DualTarget(syntax.Name(name, span=node.targets[0].span), span=node.targets[0].span)
+                for name in families
+            ),
         ]
     kind = held_kind(node.value, scope)
     if kind is not None:
@@ -144,7 +147,7 @@ def _value(
         return check_held(node.value, kind, scope)
     if any(target.family.name in broken for target in node.targets) or not targets:
         return None
-    if not all([_check_indices(target, families[target.family.name], scope) for target in targets]):
+    if not all(_check_indices(target, families[target.family.name], scope) for target in targets):
         return None
     if not _agree(targets, families, scope):
         return None
@@ -187,9 +190,7 @@ def _agree(targets: Sequence[syntax.DualTarget], families: Mapping[str, TypedFam
     return True
 
 
-def _formula(
-    node: syntax.Dual, target: syntax.DualTarget, family: TypedFamily, scope: Scope
-) -> FormulaDual | None:
+def _formula(node: syntax.Dual, target: syntax.DualTarget, family: TypedFamily, scope: Scope) -> FormulaDual | None:
     inner = scope.at(Place.DUAL)
     binders = []
     for index, binder in zip(target.indices, family.binders, strict=True):

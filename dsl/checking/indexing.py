@@ -31,8 +31,7 @@ def type_index(node: syntax.Index, scope: Scope) -> TypedExpression:
         )
         return unknown(node.span)
     indices = [
-        _index(index, axis, base, node.base, inner)
-        for index, axis in zip(node.indices, base.type.axes, strict=False)
+        _index(index, axis, base, node.base, inner) for index, axis in zip(node.indices, base.type.axes, strict=False)
     ]
     if any(is_unknown(index) for index in indices):
         return unknown(node.span)

@@ -80,9 +80,7 @@ def _definition(
 ) -> LetDefinition:
     """An array over the axes of the indices, then those of the body."""
     axes = (*(binder.axis for binder in binders), *type.axes)
-    return LetDefinition(
-        scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span
-    )
+    return LetDefinition(scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span)
 
 
 def _reads_features(binders: Sequence[Binder], body: TypedExpression, scope: Scope) -> bool:

@@ -79,7 +79,7 @@ def entity_value(entity: Entity, name: str, span: Span, scope: Scope) -> TypedEx
             return ParamRef(param.type, param.name, span=span)
         case GivenFieldEntity(given, field):
             return _given_ref(given, field, span, scope)
-        case IndexEntity(binder):
+        case IndexEntity():
             return _index_ref(entity, span)
         case LetEntity(definition, reads_features):
             scope.context.mark("let", str(definition.identity))

@@ -63,9 +63,7 @@ def _original(node: syntax.Model) -> syntax.Expression | None:
     return call.arguments[0].value if len(call.arguments) == 1 else call.function
 
 
-def _report_cycles(
-    waiting: Mapping[str, syntax.Expression], nodes: Mapping[str, syntax.Model], scope: Scope
-) -> None:
+def _report_cycles(waiting: Mapping[str, syntax.Expression], nodes: Mapping[str, syntax.Model], scope: Scope) -> None:
     told: set[str] = set()
     for name in waiting:
         chain = [name]
@@ -129,9 +127,7 @@ def _model(node: syntax.Model, scope: Scope) -> TypedModel:
     if node.architecture is None:
         python = brace_settings(PythonModelSettings, node.settings, f"model {name}", node.name.span, scope)
         layer = python.features if isinstance(python, PythonModelSettings) else None
-    elif use is None or _is_open(signature):
-        scope.context.tables.unbuilt.add(name)
-    elif not _suits(node, signature, use, scope):
+    elif use is None or _is_open(signature) or not _suits(node, signature, use, scope):
         scope.context.tables.unbuilt.add(name)
     return TypedModel(name, signature, output, use, None, layer, node.span)
 

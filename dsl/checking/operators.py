@@ -30,7 +30,8 @@ def type_binary(node: syntax.Binary, scope: Scope) -> TypedExpression:
     while isinstance(spine[-1].left, syntax.Binary):
         spine.append(spine[-1].left)
     inner = scope.deeper()
-    left, left_node = inner.typed(spine[-1].left), spine[-1].left
+    left_node: syntax.Expression = spine[-1].left
+    left = inner.typed(left_node)
     for binary in reversed(spine):
         right = inner.typed(binary.right)
         left = _binary(binary, left, left_node, right, scope)
@@ -64,9 +65,7 @@ def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
     return found
 
 
-def _meet(
-    operands: list[TypedExpression], nodes: Sequence[syntax.Expression], position: int, scope: Scope
-) -> None:
+def _meet(operands: list[TypedExpression], nodes: Sequence[syntax.Expression], position: int, scope: Scope) -> None:
     """Read a label beside a member of a set as that member: ``d.label == 3``."""
     for one, other in ((position, position + 1), (position + 1, position)):
         element = _element(operands[other].type)

@@ -26,9 +26,7 @@ def type_reduction(node: syntax.Reduction, scope: Scope) -> TypedExpression:
     if node.function not in REDUCTIONS:
         near = nearest(node.function, REDUCTIONS)
         there = ", ".join(f"`{name}`" for name in REDUCTIONS)
-        scope.found.add(
-            "PD103", node.function_span, name=node.function, what="a reduction", near=near, there=there
-        )
+        scope.found.add("PD103", node.function_span, name=node.function, what="a reduction", near=near, there=there)
         return unknown(node.span)
     if is_unknown(body) or any(binder.axis == SetAxis(UNKNOWN_SET) for binder in binders):
         return unknown(node.span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from pdual.dsl import syntax
@@ -81,7 +82,7 @@ def _comparable(node: syntax.Compare, operands: Sequence[TypedExpression], scope
 
 def _differing(elements: Sequence[Element]) -> tuple[Element, Element]:
     """Two neighbours of which one is complex and the other is not."""
-    pairs = zip(elements, elements[1:], strict=False)
+    pairs = itertools.pairwise(elements)
     return next((a, b) for a, b in pairs if (a is Kind.COMPLEX) != (b is Kind.COMPLEX))
 
 

@@ -81,7 +81,9 @@ class Context:
     used: set[tuple[str, ...]] = field(default_factory=set)
     calls: dict[str, list[ModelCall]] = field(default_factory=dict)  # of the block in hand, duals apart
     feature_lets: set[int] = field(default_factory=set)  # lets that read features, by identity
-    features_of: list[tuple[str, Span]] = field(default_factory=list)  # models named in `features`, in the block in hand
+    features_of: list[tuple[str, Span]] = field(
+        default_factory=list
+    )  # models named in `features`, in the block in hand
     lets: list[tuple[syntax.Name, tuple[int, ...]]] = field(default_factory=list)  # every let with its definitions
     expansions: int = 0
     _identities: count[int] = field(default_factory=lambda: count(1))

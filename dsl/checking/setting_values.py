@@ -143,4 +143,3 @@ def dotted(node: syntax.Expression) -> str:
     if isinstance(node, syntax.Member):
         return f"{dotted(node.base)}.{node.name}"
     return node.name if isinstance(node, syntax.Name) else "?"
-

@@ -84,15 +84,13 @@ def _build(
     return _validated(record, values, nodes, owner, span, complete, scope)
 
 
-def _is_misfit(
-    value: Any, takes: Accepted, node: syntax.Expression, name: str, owner: str, scope: Scope
-) -> bool:
+def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, owner: str, scope: Scope) -> bool:
     """Whether pydantic would bend a value that does not fit: a truth value or a text for a number, a whole list for one."""
     if isinstance(value, tuple):
         if takes.many:
             items = node.items if isinstance(node, syntax.ListOf) else (node,) * len(value)
             pairs = list(zip(value, items, strict=True))
-            return any([_is_misfit(part, takes, item, name, owner, scope) for part, item in pairs])
+            return any(_is_misfit(part, takes, item, name, owner, scope) for part, item in pairs)
         found = "a list"
     elif isinstance(value, bool) and not takes.takes(bool):
         found = str(value).lower()

@@ -172,4 +172,3 @@ def shown(type: ArrayType | GraphType) -> str:
     """An offered type in words."""
     text = str(type)
     return "a member of an index set" if text == ANY else f"`{text.replace(ANY, 'SET')}`"
-

@@ -21,6 +21,7 @@ STATISTICS = {
 }
 _OF_FAMILIES = ("viol", "rate")
 
+
 def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     """``viol(F)`` is one number a row; the others are one number a split."""
     count = len(node.arguments)
@@ -30,7 +31,9 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
     wanted = STATISTICS[name].count(",") + 1
     if count != wanted and not (name == "rate" and count == 1):
         expected = f"{wanted} argument{'' if wanted == 1 else 's'}"
-        scope.found.add("PD202", node.span, name=name, expected=expected, found=count or "none", signature=STATISTICS[name])
+        scope.found.add(
+            "PD202", node.span, name=name, expected=expected, found=count or "none", signature=STATISTICS[name]
+        )
         return unknown(node.span)
     if name in _OF_FAMILIES:
         return _of_family(node, name, scope)
@@ -51,6 +54,7 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
         level = None
     return unknown(node.span) if level is None else RowStatistic(REAL, name, value, level, span=node.span)
 
+
 def _of_family(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     target = node.arguments[0].value
     families = scope.context.tables.families
@@ -66,6 +70,7 @@ def _of_family(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     tolerance = number(node.arguments[1].value, scope) if len(node.arguments) == 2 else None
     return FamilyStatistic(REAL, name, target.name, tolerance, span=node.span)
 
+
 def is_per_row(expression: TypedExpression) -> bool:
     """Whether it has one value for every row, not one for the split."""
     match expression:
@@ -77,5 +82,3 @@ def is_per_row(expression: TypedExpression) -> bool:
             return any(map(is_per_row, arguments))
         case _:
             return True
-
-__all__ = ["STATISTICS", "Place", "is_per_row", "type_statistic"]

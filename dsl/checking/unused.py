@@ -16,9 +16,7 @@ def report_unused(defs: dict[str, syntax.Def], context: Context) -> None:
             context.found.add("PD115", span, name=name, what=what)
 
 
-def _declared(
-    defs: dict[str, syntax.Def], context: Context
-) -> Iterator[tuple[str, str, Span, tuple[str, ...]]]:
+def _declared(defs: dict[str, syntax.Def], context: Context) -> Iterator[tuple[str, str, Span, tuple[str, ...]]]:
     tables, used = context.tables, context.used
     for name, param in tables.params.items():
         yield "parameter", name, param.span, ("param", name)

@@ -35,9 +35,7 @@ def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
             return ()
 
 
-def walk(
-    *roots: TypedExpression, through_lets: bool = False, into_calls: bool = True
-) -> Iterator[TypedExpression]:
+def walk(*roots: TypedExpression, through_lets: bool = False, into_calls: bool = True) -> Iterator[TypedExpression]:
     """Every expression under the roots, each object once; with ``through_lets`` also what the lets stand for."""
     seen: set[int] = set()
     waiting = list(roots)

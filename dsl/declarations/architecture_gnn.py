@@ -89,9 +89,7 @@ def _complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]
         subject = output.name or "output"
         if subject not in subjects and not _suits(output.type, [*sources, sets.edge]):
             yield Complaint(subject, _expected([*sources, sets.edge]), str(output.type))
-    if not any(
-        isinstance(array, ArrayType) and member_set(array) in sources for _, array in signature.inputs
-    ):
+    if not any(isinstance(array, ArrayType) and member_set(array) in sources for _, array in signature.inputs):
         yield Complaint("inputs", f"at least one input on {_either(sources)}", "none")
 
 

@@ -50,9 +50,7 @@ def _lm_complaints(signature: Signature, settings: Settings) -> Iterable[Complai
     if output.type.element is not Kind.REAL or not per_token:
         yield Complaint(output.name or "output", "real[token], one number for every token", str(output.type))
     elif output.low is not None or output.high is not None:
-        yield Complaint(
-            output.name or "output", "an output without a range: a log-probability has its own", "a range"
-        )
+        yield Complaint(output.name or "output", "an output without a range: a log-probability has its own", "a range")
 
 
 def _lm_features(signature: Signature, settings: Settings, sizes: Sizes) -> ArrayType:

@@ -75,9 +75,7 @@ def _complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]
     if power_names(signature) is not None:
         for output in signature.outputs:
             if output.low is not None or output.high is not None:
-                yield Complaint(
-                    output.name, "an output without a range: its limits are constraints", "a range"
-                )
+                yield Complaint(output.name, "an output without a range: its limits are constraints", "a range")
         proposer = architectures()[settings.proposer.architecture]
         yield from proposer.complaints(proposal_signature(signature), settings.proposer.settings)
         return

@@ -25,9 +25,7 @@ def architectures() -> Mapping[str, Architecture]:
     """Every architecture by its name in a spec (``power.completed``)."""
     from pdual.dsl.declarations import shipped_architectures
 
-    return {
-        item.name: item for item in (*shipped_architectures.ARCHITECTURES, *_plugins("pdual.architectures"))
-    }
+    return {item.name: item for item in (*shipped_architectures.ARCHITECTURES, *_plugins("pdual.architectures"))}
 
 
 @cache

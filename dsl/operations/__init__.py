@@ -15,15 +15,11 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 #: Functions that a spec calls by name with element-wise arguments.
-FUNCTIONS: Mapping[str, Operation] = {
-    name: operation for name, operation in OPERATIONS.items() if operation.surface
-}
+FUNCTIONS: Mapping[str, Operation] = {name: operation for name, operation in OPERATIONS.items() if operation.surface}
 
 #: Operators by their symbol and number of operands.
 OPERATORS: Mapping[tuple[str, int], Operation] = {
-    (operation.symbol, operation.arity): operation
-    for operation in OPERATIONS.values()
-    if operation.symbol is not None
+    (operation.symbol, operation.arity): operation for operation in OPERATIONS.values() if operation.symbol is not None
 }
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "OPERATIONS", "OPERATORS", "REDUCTIONS", "Operation"]

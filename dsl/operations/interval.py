@@ -46,9 +46,7 @@ def point(value: float) -> Interval:
 
 def outward(lo: float, hi: float) -> Interval:
     """The interval widened by one unit in the last place at both ends; NaN (inf - inf) opens that end."""
-    return Interval(
-        -inf if math.isnan(lo) else nextafter(lo, -inf), inf if math.isnan(hi) else nextafter(hi, inf)
-    )
+    return Interval(-inf if math.isnan(lo) else nextafter(lo, -inf), inf if math.isnan(hi) else nextafter(hi, inf))
 
 
 def union(a: Interval, b: Interval) -> Interval:

@@ -95,9 +95,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
     item.name: item
     for item in (
         Reduction("sum", _numeric, "a number", _total, _sum_range, r"\sum", of_none=0.0),
-        Reduction(
-            "mean", _averaged, "a number", lambda v: _total(v) / len(v), _mean_range, r"\operatorname{mean}"
-        ),
+        Reduction("mean", _averaged, "a number", lambda v: _total(v) / len(v), _mean_range, r"\operatorname{mean}"),
         Reduction("max", _ordered, "a real number", max, _max_range, r"\max"),
         Reduction("min", _ordered, "a real number", min, _min_range, r"\min"),
         Reduction("count", lambda element: Kind.INT, "anything", len, _count_range, r"\#", of_none=0.0),
@@ -133,13 +131,21 @@ AGGREGATES: Mapping[str, Aggregate] = {
     item.name: item
     for item in (
         Aggregate(
-            "argmax", 1, "an array of real over one index set", lambda v: max(range(len(v)), key=v.__getitem__), r"\arg\max"
+            "argmax",
+            1,
+            "an array of real over one index set",
+            lambda v: max(range(len(v)), key=v.__getitem__),
+            r"\arg\max",
         ),
         Aggregate(
             "top_mean", 2, "a real vector and a share", lambda v, s: _extreme_mean(v, s, True), r"\operatorname{top}"
         ),
         Aggregate(
-            "bottom_mean", 2, "a real vector and a share", lambda v, s: _extreme_mean(v, s, False), r"\operatorname{bottom}"
+            "bottom_mean",
+            2,
+            "a real vector and a share",
+            lambda v, s: _extreme_mean(v, s, False),
+            r"\operatorname{bottom}",
         ),
     )
 }

@@ -85,8 +85,7 @@ class Gnn(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.outputs = tuple(member_set(output.type) for output in signature.outputs)
         self.readouts = nn.ModuleList(
-            Readout(output, context.sizes, _readout_width(output, sets, width))
-            for output in signature.outputs
+            Readout(output, context.sizes, _readout_width(output, sets, width)) for output in signature.outputs
         )
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:

@@ -67,9 +67,7 @@ class _Builder:
 
     def store(self, plan: DualPlan, layout: Layout, place: int) -> DualStore:
         senses = [part.sense for part in layout.parts for _ in range(part.size)]
-        equal = torch.tensor(
-            [senses[column] is Sense.EQUAL for column in plan.columns], device=self._fit.device
-        )
+        equal = torch.tensor([senses[column] is Sense.EQUAL for column in plan.columns], device=self._fit.device)
         bounds = Bounds.of(equal, plan.cap, self._dtype)
         match plan.kind:
             case "pointwise":

@@ -40,9 +40,7 @@ class HybridStore(DualStore):
         level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
         moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed)
         self._level = level
-        self._deviation.write(
-            reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level)
-        )
+        self._deviation.write(reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level))
 
     def state(self) -> dict[str, object]:
         """Level and deviations."""

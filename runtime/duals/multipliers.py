@@ -49,8 +49,7 @@ class Multipliers:
         place = {column: position for position, column in enumerate(self.active)}
         self._columns = torch.tensor(self.active, dtype=torch.long, device=device)
         self._places = [
-            torch.tensor([place[column] for column in plan.columns], dtype=torch.long, device=device)
-            for plan in plans
+            torch.tensor([place[column] for column in plan.columns], dtype=torch.long, device=device) for plan in plans
         ]
         self._order = None if list(self.active) == held else torch.tensor(_inverse(held), device=device)
         self._whole = len(self.active) == layout.columns
@@ -88,9 +87,7 @@ class Multipliers:
         """The largest rho of an equality; 0 where there is none."""
         return _largest(self.lagrangian.rho[self.lagrangian.equal])
 
-    def read(
-        self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True
-    ) -> Tensor:
+    def read(self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True) -> Tensor:
         """The multipliers of some rows, without a gradient; not a number where they are undefined on rows
         that were not ``seen``.
         """
@@ -111,9 +108,7 @@ class Multipliers:
         """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals
         and mask.
         """
-        return self.lagrangian.psi(
-            self.select(residuals), multipliers, None if mask is None else self.select(mask)
-        )
+        return self.lagrangian.psi(self.select(residuals), multipliers, None if mask is None else self.select(mask))
 
     def select(self, matrix: Tensor) -> Tensor:
         """[batch, active] from [batch, columns]."""
@@ -173,9 +168,7 @@ class Multipliers:
         for store, saved in zip(self.stores, state["stores"], strict=False):
             store.adopt(saved)
 
-    def _change(
-        self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor
-    ) -> tuple[int, float, float]:
+    def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
         caps = self.caps[self._columns]
         asked = torch.addcmul(multipliers, self.lagrangian.rho, residuals)
         asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)

@@ -92,18 +92,13 @@ class MemberNetwork(nn.Module):
         self._keys = tuple(heads)
         self._centred = [Centred(widths[key]) for key in self._keys]
         self.centred = nn.ModuleList(self._centred)
-        self.networks = nn.ModuleList(
-            vector_network(widths[key], len(heads[key]), use, build) for key in self._keys
-        )
+        self.networks = nn.ModuleList(vector_network(widths[key], len(heads[key]), use, build) for key in self._keys)
         self.bias = nn.Parameter(torch.zeros(len(members)))
         starts, total = {}, 0
         for key in self._keys:
             starts[key] = total
             total += sizes[key] * len(heads[key])
-        picks = [
-            starts[key] + position * len(heads[key]) + heads[key].index(head)
-            for key, position, head in members
-        ]
+        picks = [starts[key] + position * len(heads[key]) + heads[key].index(head) for key, position, head in members]
         self._picks: Tensor
         self.register_buffer("_picks", torch.tensor(picks), persistent=False)
 

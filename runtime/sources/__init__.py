@@ -1,0 +1,1 @@
+"""Builders of data and of known structure."""

@@ -73,7 +73,7 @@ def _safetensors(path: Path) -> Columns:
     from safetensors.numpy import load_file
 
     try:
-        return dict(load_file(path))
+        return {name: array.tolist() for name, array in load_file(path).items()}
     except SafetensorError as error:
         raise ValueError(str(error)) from None
 

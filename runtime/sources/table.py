@@ -36,7 +36,12 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
             found[part] = _column(part, field, columns, path, context)
     rows = {len(column) for column in found.values()}
     if len(rows) != 1 or rows == {0}:
-        raise refuse("PD533", context.span, file=path, reason="its columns differ in length" if len(rows) > 1 else "it has no rows")
+        raise refuse(
+            "PD533",
+            context.span,
+            file=path,
+            reason="its columns differ in length" if len(rows) > 1 else "it has no rows",
+        )
     total = rows.pop()
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
@@ -58,6 +63,7 @@ def _column(part: str, field: TypedField, columns: Columns, path: Path, context:
     values = _values(f"{field.column or field.name}{suffix}", field, columns, path)
     element = field.type.element
     shape = _shape(field, context)
+    parse: Callable[[Any], Any]
     if isinstance(element, MemberOf):
         labels = context.sets.get(element.set, ())
         parse, kind, what = _member(labels), torch.int64, f"members of `{element.set}`"
@@ -80,7 +86,7 @@ def _values(column: str, field: TypedField, columns: Columns, path: Path) -> Seq
     """One column, or an array from columns ``x.0``, ``x.1``, ..."""
     if column in columns:
         return columns[column]
-    spread = []
+    spread: list[Sequence[Any]] = []
     while f"{column}.{len(spread)}" in columns:
         spread.append(columns[f"{column}.{len(spread)}"])
     if spread:
@@ -106,7 +112,7 @@ def _flat(value: Any, parse: Callable[[Any], Any], count: int) -> list[Any] | No
     pending, found = [value], []
     while pending:
         item = pending.pop(0)
-        if isinstance(item, list | tuple) or (hasattr(item, "tolist") and getattr(item, "ndim", 0)):
+        if isinstance(item, list | tuple) or (hasattr(item, "tolist") and bool(getattr(item, "ndim", 0))):
             pending = [*item, *pending]
             continue
         parsed = parse(item.item() if hasattr(item, "item") else item)

@@ -67,9 +67,7 @@ def part(family: str, name: str = "", size: int = 1, **changes: Any) -> PartLayo
 def plan(kind: str, layout: Layout, parts: tuple[PartLayout, ...] | None = None, **changes: Any) -> DualPlan:
     """A plan for some parts of a layout (all by default), cap 100."""
     held = layout.parts if parts is None else parts
-    columns = tuple(
-        column for item in held for column in range(*layout.columns_of(item).indices(layout.columns))
-    )
+    columns = tuple(column for item in held for column in range(*layout.columns_of(item).indices(layout.columns)))
     return replace(DualPlan(kind, tuple(item.name for item in held), columns, 100.0), **changes)
 
 

@@ -370,7 +370,10 @@ def test_a_formula_is_fitted_on_fields_read_from_the_table() -> None:
     layout = Layout("d", (part("a", size=2),))
     formula = Formula(2)
     multipliers = held(
-        plan("formula", layout, cap=CAP, formula=formula), layout=layout, rows=20, ascent=adam(0.05, batch=10, steps=400)
+        plan("formula", layout, cap=CAP, formula=formula),
+        layout=layout,
+        rows=20,
+        ascent=adam(0.05, batch=10, steps=400),
     )
     z = torch.randn(20, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     wanted = CAP * torch.sigmoid(z @ torch.tensor([[0.3, -0.2], [0.1, 0.4]], dtype=torch.float64) - 0.5)

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 import torch
-from pdual.runtime.lagrangian import Lagrangian
 from small_problems import part
 from torch import Tensor
 
 from pdual.compiler.layout import Layout, Sense
+from pdual.runtime.lagrangian import Lagrangian
 
 
 def lagrangian(equal: list[bool], rho: float | list[float], dtype: torch.dtype = torch.float64) -> Lagrangian:

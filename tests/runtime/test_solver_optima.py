@@ -65,7 +65,9 @@ def settings(**changes: Any) -> SolveSettings:
     return SolveSettings(**given)
 
 
-def run_free(body: Body, layout: Layout, plans: tuple[DualPlan, ...], z: Tensor, width: int, **changes: Any) -> tuple[Run, Tensor]:
+def run_free(
+    body: Body, layout: Layout, plans: tuple[DualPlan, ...], z: Tensor, width: int, **changes: Any
+) -> tuple[Run, Tensor]:
     model = Free(len(z), width)
     run = solved(problem(body, table(z), layout, plans, model, settings(**changes)))
     return run, model.x.detach()
@@ -107,7 +109,9 @@ def test_one_shared_number_serves_rows_whose_constraints_cost_the_same() -> None
 
     z = rows_of(width=2)
     run, x = run_free(body, layout, (plan("shared", layout),), z, 2)
-    torch.testing.assert_close(multipliers(run), torch.tensor([[0.7, -0.4]]).double().expand(ROWS, 2), rtol=0, atol=1e-4)
+    torch.testing.assert_close(
+        multipliers(run), torch.tensor([[0.7, -0.4]]).double().expand(ROWS, 2), rtol=0, atol=1e-4
+    )
     torch.testing.assert_close(x, z + torch.tensor([-0.7, 0.4]), rtol=0, atol=1e-4)
 
 
@@ -144,7 +148,12 @@ def test_kinds_can_be_mixed_family_by_family() -> None:
     z = rows_of(20, 2)
     a, b = AFFINE.parts
     plans = (learned(AFFINE, parts=(b,)), plan("pointwise", AFFINE, (a,)))
-    changes = {"descent": sgd(20 * 0.03, steps=100, momentum=0.8), "ascent": sgd(0.3, steps=80), "outer": 40, "rho": 4.0}
+    changes = {
+        "descent": sgd(20 * 0.03, steps=100, momentum=0.8),
+        "ascent": sgd(0.3, steps=80),
+        "outer": 40,
+        "rho": 4.0,
+    }
     run, x = run_free(at_most_zero, AFFINE, plans, z, 2, **changes)
     expected = torch.stack([z[:, 0].relu(), z[:, 1] - z[:, 0] / 2], 1)
     torch.testing.assert_close(multipliers(run), expected, rtol=0, atol=1e-4)
