@@ -108,7 +108,7 @@ class Learned(Duals):
             )
             target = self.clipped(before + self.rho * rows)
             weight = 1 / target.square().mean(0).clamp(min=FLOOR**2)
-            self.heads.bias += (target - before).mean(0)
+            self.heads.bias.add_((target - before).mean(0))
         for step in range(self.steps):
             ids = torch.randint(len(rows), (self.batch,), generator=self.generator)
             error = self._error(self.heads({name: value[ids] for name, value in features.items()}), target[ids])

@@ -176,12 +176,17 @@ class _Reader:
         return "LET" in self._machine.tables.actions[self._machine.states[height]]
 
     def _next_boundary(self) -> int:
-        """The next token that starts a statement, closes the block read now, or ends the file."""
+        """The next token that starts a statement, closes the block read now, or ends the file.
+
+        Braces that open on the way belong to what is left out, and go with it.
+        """
         opener = self._machine.innermost({"LBRACE"})
         block_end = self._layout.closers.get(opener) if opener is not None else None
         index = self._index
         while index not in self._layout.starts and index != block_end and self._tokens[index].kind != END:
-            index += 1
+            token = self._tokens[index]
+            inside = token.kind == "LBRACE" and token is not opener
+            index = self._layout.closers.get(token, index) + 1 if inside else index + 1
         return index
 
     def _leave_blocks(self, kind: str) -> None:

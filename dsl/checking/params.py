@@ -12,6 +12,9 @@ from pdual.dsl.spans import Span
 from pdual.dsl.typed import TypedParam
 from pdual.dsl.types import BOOL, INT, REAL, TEXT, ArrayType
 
+#: Whole numbers above it are no longer exact as real ones.
+_LARGEST = 2**53
+
 Overrides = Mapping[str, float | int | str]
 
 
@@ -67,7 +70,7 @@ def _converted(value: Constant, type: ArrayType) -> Constant | None:
     if isinstance(value, str):
         parsed = _parsed(value)
         return None if parsed is None else _converted(parsed, type)
-    if isinstance(value, bool) or value != value:
+    if isinstance(value, bool) or value != value or (isinstance(value, int) and abs(value) > _LARGEST):
         return None
     if type == INT:
         return int(value) if float(value).is_integer() else None
