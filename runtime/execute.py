@@ -64,6 +64,7 @@ def execute(
     started = _now()
     device = pick_device(options.device)
     dtype = torch.float64 if options.precision == "float64" else torch.float32
+    torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
     tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))

@@ -13,7 +13,8 @@ class RunOptions:
 
     ``overrides``: ``--set``; ``dual``: kind by family, ``"*"`` for all; ``budget`` in seconds; ``limit``: rows of each
     split at most; ``quick`` is a true, smaller run (fewer rows and outer iterations); ``initial`` and ``out`` are run
-    folders. ``precision`` is float32, float64 or bfloat16.
+    folders. ``threads`` of the CPU: one is fastest for the small kernels of most problems, and more get in each
+    other's way on a busy machine. ``precision`` is float32, float64 or bfloat16.
     """
 
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -25,6 +26,7 @@ class RunOptions:
     precision: str = "float32"
     compile: bool = False
     seed: int = 0
+    threads: int = 1
     resume: bool = False
     quick: bool = False
     budget: float | None = None

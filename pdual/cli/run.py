@@ -44,6 +44,7 @@ def run(
     precision: Annotated[PrecisionChoice, typer.Option(help="Of models and rows.")] = PrecisionChoice.FLOAT32,
     compile: Annotated[bool, typer.Option("--compile", help="Let torch compile the programs.")] = False,  # noqa: A002
     seed: Annotated[int, typer.Option(help="Of weights and batches.", min=0)] = 0,
+    threads: Annotated[int, typer.Option(metavar="N", help="Of the CPU.", min=1)] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, else with the last one of this problem.")
     ] = False,
@@ -79,6 +80,7 @@ def run(
         precision=precision.value,
         compile=compile,
         seed=seed,
+        threads=threads,
         resume=resume,
         quick=quick,
         budget=seconds(budget),

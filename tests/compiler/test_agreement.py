@@ -7,7 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+import strategies
 import torch
+import world
 from hypothesis import HealthCheck, given, settings
 from torch import Tensor, nn
 
@@ -20,7 +22,6 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedExpression, TypedFamily, TypedMetric, TypedObjective, TypedSpec
 from pdual.dsl.types import ArrayType, Kind, RaggedAxis
 from pdual.runtime.data import Ragged
-from tests.dsl import strategies, world
 
 # --- the world in tensors ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
 import hypothesis.strategies as st
+from world import FIELDS, GIVEN, MODEL_TYPES, NET, TOKEN
 
 from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.typed import (
@@ -33,7 +34,6 @@ from pdual.dsl.typed import (
     TypedFamily,
 )
 from pdual.dsl.types import INT, REAL, ArrayType, Element, Kind, MemberOf, SetAxis
-from tests.dsl.world import FIELDS, GIVEN, MODEL_TYPES, NET, TOKEN
 
 Reach: TypeAlias = tuple[Binder, ...]
 T = TypeVar("T")
