@@ -69,7 +69,8 @@ def scatter_extreme(values: Tensor, where: Tensor, size: int, dim: int, function
     shape = list(values.shape)
     shape[dim] = size
     reduction = "amax" if function == "max" else "amin"
-    return values.new_zeros(shape).index_reduce(dim, where, values, reduction, include_self=False)
+    index = where.reshape([-1 if d == dim else 1 for d in range(values.dim())]).expand_as(values)
+    return values.new_zeros(shape).scatter_reduce(dim, index, values, reduction, include_self=False)
 
 
 def squared_norm(module: torch.nn.Module) -> Tensor:
