@@ -115,7 +115,7 @@ class Aggregate:
 
 
 def tail_count(share: float, size: int) -> int:
-    """max(1, ceil(share * size)), at most ``size``; 0.7 of 10 is 7 although the product rounds upward."""
+    """max(1, ceil(share * size)), at most ``size``; 0.07 of 100 is 7 although the product rounds upward."""
     return min(size, max(1, math.ceil(share * size - 1e-6)))
 
 

@@ -540,7 +540,7 @@ def test_elements_of_reductions(name: str, element: Element, expected: Element |
 @pytest.mark.parametrize(
     ("share", "size", "expected"),
     [
-        (0.25, 4, 1), (0.25, 5, 2), (0.7, 10, 7), (0.1, 3, 1), (0.0, 5, 1), (1.0, 5, 5), (0.29, 100, 29),
+        (0.25, 4, 1), (0.25, 5, 2), (0.7, 10, 7), (0.07, 100, 7), (0.1, 3, 1), (0.0, 5, 1), (1.0, 5, 5), (0.29, 100, 29),
         (2.0, 3, 3),
     ],
 )  # fmt: skip

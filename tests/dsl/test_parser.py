@@ -264,7 +264,8 @@ def test_models_and_functions() -> None:
 def test_blocks() -> None:
     rows, groups = statements(
         "over r in d { let (v, s) = f(r)  minimize v scale 2"
-        "  subject to a[i in s] scale b[i]: v <= 1  b: v >= 0  metric m = v }  over group t of d by task { let z[p in t] = 1 }"
+        "  subject to a[i in s] scale b[i]: v <= 1  b: v >= 0  metric m = v }"
+        "  over group t of d by task { let z[p in t] = 1 }"
     )
     assert isinstance(rows, syntax.Over)
     assert (rows.row, rows.data, rows.by) == (NAME("r"), NAME("d"), None)
