@@ -59,7 +59,7 @@ class Layout(NamedTuple):
 
     closers: Mapping[Token, int]  # of every bracket that is closed, the token that closes it
     starts: frozenset[int]  # tokens that start a statement
-    too_deep: int | None  # the first bracket that is nested too deep
+    too_deep: int | None  # the first bracket that is nested too deep; the rest was not surveyed
 
 
 def survey(tokens: Sequence[Token]) -> Layout:
@@ -68,14 +68,13 @@ def survey(tokens: Sequence[Token]) -> Layout:
     starts: set[int] = set()
     open_brackets: list[int] = []
     heads: list[str] = []  # of each open bracket, the statement it belongs to
-    too_deep: int | None = None
     statement = ""
     for index, token in enumerate(tokens):
         if token.kind in CLOSERS:
             open_brackets.append(index)
             heads.append(statement)
-            if too_deep is None and len(open_brackets) > MOST_NESTED:
-                too_deep = index
+            if len(open_brackets) > MOST_NESTED:
+                return Layout(closers, frozenset(starts), index)
         elif token.kind in OPENERS:
             _close(tokens, open_brackets, heads, index, closers)
         elif token.kind in STATEMENTS and _starts_statement(tokens, index, open_brackets, heads):
@@ -85,7 +84,7 @@ def survey(tokens: Sequence[Token]) -> Layout:
             while open_brackets and tokens[open_brackets[-1]].kind != "LBRACE":
                 open_brackets.pop()
                 heads.pop()
-    return Layout(closers, frozenset(starts), too_deep)
+    return Layout(closers, frozenset(starts), None)
 
 
 def _close(

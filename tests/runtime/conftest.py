@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+torch.set_num_threads(1)  # small kernels on several threads wait for each other
+
 
 @pytest.fixture(autouse=True)
 def _denormals() -> Iterator[None]:
