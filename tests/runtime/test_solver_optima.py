@@ -90,7 +90,7 @@ def test_a_table_finds_the_optimum_and_the_multipliers_of_every_row() -> None:
 @pytest.mark.parametrize("kind", ["hybrid"])
 def test_a_hybrid_finds_the_same(kind: str) -> None:
     z = rows_of()
-    run, x = run_free(mixed_body, MIXED, (plan(kind, MIXED),), z, 3, outer=80)
+    run, x = run_free(mixed_body, MIXED, (plan(kind, MIXED),), z, 3, outer=120)
     found = multipliers(run)
     for row in range(ROWS):
         optimum, prices = mixed_optimum(z[row].numpy())
