@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
-from pdual.compiler.ir import IndexAxis, Node, is_constant
+from pdual.compiler.ir import Node, is_constant
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
@@ -20,33 +20,41 @@ from pdual.dsl.record import record
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
     """One program for every data set that a block ranges over; they share ``models``."""
+    refuse_unsolved(graph)
+    constants = Constants(graph.knowns, graph.sizes)
+    return tuple(_program(graph, data, constants, models, dtype) for data in graph.data)
+
+
+def refuse_unsolved(graph: Graph) -> None:
+    """Refuse what is checked and not solved yet: constraints on averages (PD651), blocks over groups (PD293).
+
+    Asked before rows are loaded too, which may take minutes.
+    """
     for average in graph.spec.averages:
         raise refuse("PD651", average.span, name=average.name)
     for data in graph.data:
         if data.grouped is not None:
             raise refuse("PD293", data.grouped, data=data.data)
+
+
+def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[tuple[nn.Module, float], ...]:
+    """The terms that need no data: modules from the models to a scaled number, and what each was divided by."""
     constants = Constants(graph.knowns, graph.sizes)
-    return tuple(_program(graph, data, constants, models, dtype) for data in graph.data)
-
-
-def data_free_objective(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> nn.Module | None:
-    """The sum of the scaled terms that need no data, as a module called without arguments; None when there is none."""
-    if not graph.data_free:
-        return None
-    emission = Emission(Constants(graph.knowns, graph.sizes), graph.sizes, models, dtype)
-    total: Any = None
+    terms = []
     for term in graph.data_free:
-        value = emission.dense(term.value) * (1.0 / term.scale)
-        total = value if total is None else total + value
-    return _WithoutRows(emission.finish(total))
+        emission = Emission(constants, graph.sizes, models, dtype)
+        terms.append((_WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale))), term.scale))
+    return tuple(terms)
 
 
 class _WithoutRows(nn.Module):
+    """A program that reads no rows; the models are its own already."""
+
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()
         self.inner = inner
 
-    def forward(self) -> Any:
+    def forward(self, models: nn.ModuleDict) -> Any:
         return self.inner({}, None)
 
 
@@ -163,7 +171,7 @@ def _plan(
         emission = Emission(constants, graph.sizes, models, dtype)
         emission.meet([f.value for f in choice.formulas])
         by_name = {part.layout.name: part for part in data.parts}
-        pieces = [_formula_columns(emission, f.value, f.axes, by_name[f.part]) for f in choice.formulas]
+        pieces = [emission.flat(f.value, f.axes, by_name[f.part].layout.members) for f in choice.formulas]
         formula = emission.finish(torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0])
     held = choice.written.value
     return DualPlan(
@@ -176,7 +184,3 @@ def _plan(
         members=choice.members,
         formula=formula,
     )
-
-
-def _formula_columns(emission: Emission, node: Node, axes: tuple[IndexAxis, ...], part: PartRows) -> Any:
-    return emission.flat(node, axes, part.layout.members)

@@ -9,7 +9,7 @@ from pdual.compiler.ir import IndexAxis, Node, Scalar
 from pdual.compiler.simplify import simplified
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.spans import NOWHERE, Span
-from pdual.dsl.types import Axis, FixedAxis, OpenAxis, RaggedAxis, SetAxis
+from pdual.dsl.types import Axis, SetAxis
 
 _TRUTHS = frozenset({"equal", "unequal", "at_most", "at_least", "below", "above", "and", "or", "not"})
 _COMMUTATIVE = frozenset({"add", "multiply"})
@@ -56,9 +56,9 @@ class Builder:
         """A known constant."""
         return self._make("given", (), (given, name, component), kind, (), inner)
 
-    def field(self, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
-        """A field of the row."""
-        return self._make("field", (), (name, component), kind, (), inner, batched=True)
+    def field(self, data: str, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
+        """A field of a row of a data set."""
+        return self._make("field", (), (data, name, component), kind, (), inner, batched=True)
 
     def index(self, axis: IndexAxis) -> Node:
         """The position along an axis."""
@@ -160,17 +160,6 @@ class Builder:
             )  # fmt: skip
             self._interned[key] = found
         return found
-
-
-def inner_size(axis: Axis, sizes: dict[str, int]) -> int | None:
-    """The size of an inner axis, None where it differs by row or is not known."""
-    match axis:
-        case SetAxis(name):
-            return sizes.get(name)
-        case FixedAxis(size):
-            return size
-        case OpenAxis() | RaggedAxis():
-            return None
 
 
 def _element_kind(operation: str, arguments: Sequence[Node]) -> Scalar:

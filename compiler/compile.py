@@ -11,13 +11,13 @@ from pdual.compiler.graph import DataGraph, Graph, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import FeatureKeys, Lowering
-from pdual.compiler.rows import PartRows, family_rows
+from pdual.compiler.rows import family_rows
 from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Sizes
-from pdual.dsl.diagnostics import Collector, Diagnostic, Severity, refuse
+from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
 from pdual.dsl.operations.interval import Interval
 from pdual.dsl.types import ArrayType, Kind, MemberFeatures, MemberOf
 
@@ -37,13 +37,14 @@ def lower(
     labels = index_labels(spec, knowns)
     sizes = {name: len(members) for name, members in labels.items()}
     walk = make_walk(spec, knowns, sizes)
-    keys = FeatureKeys(feature_types(spec, sizes))
+    # One builder for all of it: ranges and constants are remembered by the identity of a node.
+    lowering = Lowering(spec, Builder(), FeatureKeys(feature_types(spec, sizes)))
     graphs = tuple(
-        _data_graph(spec, data.name, walk, labels, keys, overrides or {}, minimize, found)
+        _data_graph(spec, data.name, walk, labels, lowering, overrides or {}, minimize, found)
         for data in spec.data
         if any(block.data == data.name for block in spec.blocks)
     )
-    data_free = _data_free(spec, keys, walk) if minimize else ()
+    data_free = _data_free(spec, lowering, walk) if minimize else ()
     return Graph(spec, knowns, sizes, labels, graphs, data_free), found.diagnostics
 
 
@@ -60,13 +61,13 @@ def index_labels(spec: typed.TypedSpec, knowns: Mapping[str, Known]) -> Mapping[
 
 def make_walk(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) -> Walk:
     """The interval walk with every declared range."""
-    fields: dict[str, Interval] = {}
-    members: dict[str, str] = {}
+    fields: dict[tuple[str, str], Interval] = {}
+    members: dict[tuple[str, str], str] = {}
     for data in spec.data:
         for item in data.fields:
             if isinstance(item.type, ArrayType) and isinstance(item.type.element, MemberOf):
-                members[item.name] = item.type.element.set
-            fields[item.name] = Interval(
+                members[data.name, item.name] = item.type.element.set
+            fields[data.name, item.name] = Interval(
                 -inf if item.low is None else item.low, inf if item.high is None else item.high
             )
     outputs = {
@@ -97,14 +98,13 @@ def _data_graph(
     data: str,
     walk: Walk,
     labels: Mapping[str, Sequence[str]],
-    keys: FeatureKeys,
+    lowering: Lowering,
     overrides: Mapping[str, str],
     minimize: bool,
     found: Collector,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
     grouped = next((block.span for block in spec.blocks if block.data == data and block.group_by is not None), None)
-    lowering = Lowering(spec, Builder(), keys)
     objective = tuple(
         ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
         for block in blocks
@@ -129,7 +129,7 @@ def _data_graph(
     duals = tuple(
         choice
         for block in blocks
-        for choice in dual_choices(spec, block, layout, parts, lowering, keys, walk, overrides, features, found)
+        for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
     return DataGraph(data, objective, parts, metrics, features, duals, layout, grouped)
 
@@ -144,8 +144,7 @@ def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) 
     return scale.hi if scale.is_point else (scale.lo + scale.hi) / 2
 
 
-def _data_free(spec: typed.TypedSpec, keys: FeatureKeys, walk: Walk) -> tuple[ObjectiveTerm, ...]:
-    lowering = Lowering(spec, Builder(), keys)
+def _data_free(spec: typed.TypedSpec, lowering: Lowering, walk: Walk) -> tuple[ObjectiveTerm, ...]:
     return tuple(
         ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
         for term in spec.objectives
@@ -154,13 +153,3 @@ def _data_free(spec: typed.TypedSpec, keys: FeatureKeys, walk: Walk) -> tuple[Ob
 
 def _as_real(lowering: Lowering, node: Node) -> Node:
     return lowering.builder("as_real", node) if node.kind != "real" else node
-
-
-def errors_in(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics that stop the pipeline."""
-    from pdual.dsl.catalogue import CATALOGUE
-
-    return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)
-
-
-__all__ = ["PartRows", "errors_in", "feature_types", "index_labels", "lower", "make_walk"]

@@ -9,14 +9,14 @@ from math import inf
 from pdual.compiler.graph import DualChoice, FormulaNode
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout, Sense
-from pdual.compiler.lower import FeatureKeys, Lowering, own_axes
+from pdual.compiler.lower import Lowering, own_axes
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector
 from pdual.dsl.operations.interval import Interval, union
 from pdual.dsl.operations.operation import Pair
-from pdual.dsl.types import Axis, FixedAxis, MemberFeatures, SetAxis
+from pdual.dsl.types import Axis, MemberFeatures, SetAxis
 
 
 def dual_choices(
@@ -25,7 +25,6 @@ def dual_choices(
     layout: Layout,
     parts: Sequence[PartRows],
     lowering: Lowering,
-    keys: FeatureKeys,
     walk: Walk,
     overrides: Mapping[str, str],
     features: dict[str, Node],
@@ -38,7 +37,7 @@ def dual_choices(
         for kind, names in _by_kind(dual, overrides).items():
             held = [by_name[name] for name in names if name in by_name]
             if held:
-                choices.append(_choice(spec, dual, kind, held, layout, lowering, keys, walk, features, found))
+                choices.append(_choice(spec, dual, kind, held, layout, lowering, walk, features, found))
     return tuple(choices)
 
 
@@ -59,7 +58,6 @@ def _choice(
     held: Sequence[PartRows],
     layout: Layout,
     lowering: Lowering,
-    keys: FeatureKeys,
     walk: Walk,
     features: dict[str, Node],
     found: Collector,
@@ -68,10 +66,10 @@ def _choice(
     ordered = sorted(held, key=lambda part: layout.columns_of(part.layout).start)
     names = tuple(part.layout.name for part in ordered)
     if isinstance(dual.value, typed.FormulaDual):
-        outside = Lowering(spec, lowering.builder, keys, features_outside=True)
+        outside = Lowering(spec, lowering.builder, lowering.keys, features_outside=True)
         formulas = tuple(_formula(dual.value, part, outside, walk, found) for part in ordered)
         cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
-        reads = _formula_features(dual.value, lowering, keys, features) if kind == "formula" else {}
+        reads = _formula_features(dual.value, lowering, features) if kind == "formula" else {}
         return DualChoice(kind, names, columns, cap, dual, reads, (), formulas if kind == "formula" else ())
     choice = DualChoice(kind, names, columns, dual.value.cap, dual, {})
     if kind != "learned":
@@ -79,16 +77,14 @@ def _choice(
     if dual.value.on is None:
         found.add("PD440", dual.span, kind=kind)
         return choice
-    reads = _read(dual.value.on, lowering, keys, features)
-    return replace(choice, features=reads, members=_members(ordered, reads, dual, keys, found))
+    reads = _read(dual.value.on, lowering, features)
+    return replace(choice, features=reads, members=_members(ordered, reads, dual, lowering, found))
 
 
-def _read(
-    on: typed.TypedExpression, lowering: Lowering, keys: FeatureKeys, features: dict[str, Node]
-) -> Mapping[str, tuple[Axis, ...]]:
+def _read(on: typed.TypedExpression, lowering: Lowering, features: dict[str, Node]) -> Mapping[str, tuple[Axis, ...]]:
     """What a learned dual reads: features of a call, or any value of the row (flattened by its store)."""
     if isinstance(on, typed.FeaturesOf):
-        entries = keys.entries(on.call)
+        entries = lowering.keys.entries(on.call)
         for key, axes in entries.items():
             features[key] = lowering.feature(on.call, key, axes)
         return entries
@@ -107,13 +103,13 @@ def _members(
     held: Sequence[PartRows],
     reads: Mapping[str, tuple[Axis, ...]],
     dual: typed.TypedDual,
-    keys: FeatureKeys,
+    lowering: Lowering,
     found: Collector,
 ) -> tuple[tuple[str, int, str], ...]:
     """For features per member: which member each column reads, and the head that columns of one part share."""
     assert isinstance(dual.value, typed.HeldDual)
     on = dual.value.on
-    if not isinstance(on, typed.FeaturesOf) or not isinstance(keys.types[on.call.model], MemberFeatures):
+    if not isinstance(on, typed.FeaturesOf) or not isinstance(lowering.keys.types[on.call.model], MemberFeatures):
         return ()
     by_set = {axes[0].set: key for key, axes in reads.items() if isinstance(axes[0], SetAxis)}
     members: list[tuple[str, int, str]] = []
@@ -151,12 +147,12 @@ def _formula(dual: typed.FormulaDual, part: PartRows, lowering: Lowering, walk: 
 
 
 def _formula_features(
-    dual: typed.FormulaDual, lowering: Lowering, keys: FeatureKeys, features: dict[str, Node]
+    dual: typed.FormulaDual, lowering: Lowering, features: dict[str, Node]
 ) -> Mapping[str, tuple[Axis, ...]]:
     """The features that a formula reads, registered as outputs of the block's program."""
     reads: dict[str, tuple[Axis, ...]] = {}
     for call in _feature_calls(dual.value):
-        for key, axes in keys.entries(call).items():
+        for key, axes in lowering.keys.entries(call).items():
             features[key] = lowering.feature(call, key, axes)
             reads[key] = axes
     return reads
@@ -181,8 +177,3 @@ def _feature_calls(expression: typed.TypedExpression) -> list[typed.ModelCall]:
         case _:
             children = ()
     return [call for child in children for call in _feature_calls(child)]
-
-
-def vector_width(axes: Sequence[Axis]) -> int | None:
-    """The width of flat features."""
-    return axes[0].size if len(axes) == 1 and isinstance(axes[0], FixedAxis) else None

@@ -144,7 +144,7 @@ class Emission:
             return _LAZY
         match node.operation:
             case "field":
-                name, component = node.attributes
+                _, name, component = node.attributes
                 return self._values[f"{name}.{component}" if component else name]
             case "call":
                 return self._call(node)

@@ -47,8 +47,8 @@ class Node:
 
     ============ ======================================================================================
     number       ``attributes = (value,)``
-    given        ``(given, field, component)``; component "", "re" or "im"; likewise ``field``
-    field        ``(field, component)`` of the row
+    given        ``(given, field, component)``; component "", "re" or "im"
+    field        ``(data set, field, component)`` of the row
     index        the position of ``axes[0]`` itself
     ragged_index the position along the ragged axis ``(name,)``
     select       ``(base, index)``: takes the first inner axis of base
@@ -97,11 +97,6 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
             seen.add(node.identity)
             stack.append((node, True))
             stack.extend((argument, False) for argument in reversed(node.arguments))
-
-
-def depends_on_model(roots: Iterable[Node]) -> bool:
-    """Whether any model is called below the roots."""
-    return any(node.operation == "call" for node in topological(roots))
 
 
 def is_constant(node: Node) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from pdual.dsl.operations.reductions import tail_count
 
 
 def segment_rows(offsets: Tensor) -> Tensor:
@@ -41,10 +42,10 @@ def extreme_mean(values: Any, share: Any, largest: bool) -> Tensor:
     """Mean of the max(1, ceil(share * n)) largest or smallest elements: of each row of [rows, n], or of a ragged axis."""
     part = float(share)
     if isinstance(values, Tensor):
-        count = max(1, math.ceil(part * values.shape[-1]))
+        count = tail_count(part, values.shape[-1])
         return values.topk(count, dim=-1, largest=largest).values.mean(-1)
     pieces = torch.tensor_split(values.values, values.offsets[1:-1].cpu())
-    means = [piece.topk(max(1, math.ceil(part * len(piece))), largest=largest).values.mean() for piece in pieces]
+    means = [piece.topk(tail_count(part, len(piece)), largest=largest).values.mean() for piece in pieces]
     return torch.stack(means)
 
 

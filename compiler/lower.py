@@ -61,7 +61,7 @@ class Lowering:
         self._spec = spec
         self._models = {model.name: model for model in spec.models}
         self._lets: dict[tuple[int, ...], Value] = {}
-        self._keys = keys
+        self.keys = keys
         self._features_outside = features_outside
 
     def scalar(self, expression: typed.TypedExpression, indices: Indices) -> Node:
@@ -90,10 +90,10 @@ class Lowering:
                 return build.number(parameter)
             case typed.GivenRef(given=given, name=name, type=ArrayType(element, axes)):
                 return self._parts(element, lambda part: build.given(given, name, part, scalar_of(element), axes))
-            case typed.FieldRef(name=name, type=ArrayType(element, axes)):
-                return self._parts(element, lambda part: build.field(name, part, scalar_of(element), axes))
-            case typed.FieldRef(name=name):
-                return build.field(name, "", Scalar.OPAQUE, ())
+            case typed.FieldRef(data=data, name=name, type=ArrayType(element, axes)):
+                return self._parts(element, lambda part: build.field(data, name, part, scalar_of(element), axes))
+            case typed.FieldRef(data=data, name=name):
+                return build.field(data, name, "", Scalar.OPAQUE, ())
             case typed.IndexRef(binder=binder):
                 return indices[binder.identity]
             case typed.LetRef(definition=definition):
@@ -309,9 +309,9 @@ class Lowering:
         return Pair(*parts) if len(parts) == 2 else parts[0]
 
     def _features(self, call: typed.ModelCall) -> Value:
-        kind = self._keys.types[call.model]
+        kind = self.keys.types[call.model]
         assert isinstance(kind, ArrayType)
-        return self.feature(call, self._keys.key(call), kind.axes)
+        return self.feature(call, self.keys.key(call), kind.axes)
 
     def feature(self, call: typed.ModelCall, key: str, axes: Sequence[object]) -> Node:
         """Features under a key: an input of the graph, or taken from the call."""

@@ -103,7 +103,7 @@ def _part(
         if low.hi == -math.inf or high.lo == math.inf:
             without_side += 1
             continue
-        interval = _difference(walk, residual, at, low, high)
+        interval = walk.range(residual, at)
         width = (
             None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
         )
@@ -152,11 +152,6 @@ def _other_side(lowering: Lowering, operands: Sequence[Value], shape: PartShape)
         return None
     position = ({0, 1, 2} - {shape.left, shape.right}).pop()
     return _component(lowering, operands[position], shape.component)
-
-
-def _difference(walk: Walk, residual: Node, at: Mapping[IndexAxis, int], low: Interval, high: Interval) -> Interval:
-    found = walk.range(residual, at)
-    return Interval(max(found.lo, low.lo - high.hi if math.isfinite(low.lo - high.hi) else -math.inf), found.hi)
 
 
 def _width(left: Interval, right: Interval, other: Interval | None, shape: PartShape) -> float | None:

@@ -25,14 +25,14 @@ _MANY = 4096  # members over which a value at an unknown index is bounded by "ev
 class Walk:
     """Ranges of the entries of IR nodes.
 
-    ``sizes``: members of each set that is known. ``fields`` and ``outputs``: declared ranges by field name and (model, output name).
+    ``sizes``: members of each set that is known. ``fields`` and ``outputs``: declared ranges by (data set, field) and (model, output).
     """
 
     knowns: Mapping[str, Known]
     sizes: Mapping[str, int]
-    fields: Mapping[str, Interval] = field(default_factory=dict)
+    fields: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     outputs: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
-    members: Mapping[str, str] = field(default_factory=dict)  # field or given field -> the set it points into
+    members: Mapping[tuple[str, str], str] = field(default_factory=dict)  # the set that a field points into
     _memo: dict[tuple[Any, ...], Interval] = field(default_factory=dict)
 
     def range(self, node: Node, indices: Mapping[IndexAxis, int], inner: Sequence[int] = ()) -> Interval:
@@ -97,12 +97,12 @@ class Walk:
         return point(float(value))
 
     def _field(self, node: Node) -> Interval:
-        name, _ = node.attributes
+        key = node.attributes[:2]
         if node.kind is Scalar.BOOL:
             return EITHER
-        if name in self.members:
-            return self._any_member(self.members[name])
-        return self.fields.get(name, EVERYTHING)
+        if key in self.members:
+            return self._any_member(self.members[key])
+        return self.fields.get(key, EVERYTHING)
 
     def _any_member(self, name: str) -> Interval:
         size = self.sizes.get(name)

@@ -17,7 +17,7 @@ from pdual.dsl.spans import Source
 from pdual.finding import find
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions
-from pdual.understanding import ALL, Understood, check_data, check_solvable, understand
+from pdual.understanding import ALL, Understood, check_data, understand
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -106,7 +106,6 @@ class Problem:
         source = self.understood.source
         context = SourceContext(folder=self.folder, workers=default_workers())
         try:
-            check_solvable(self.graph.spec)
             outcome = execute(self.graph, source.text, replace(self.options, **options), context, given=self.models)
         except Refusal as refusal:
             raise ProblemError(refusal.diagnostics, source) from None

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
 
 from pdual.compiler.compile import lower
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
-from pdual.dsl.catalogue import CATALOGUE
-from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.registry import sources
-from pdual.dsl.diagnostics import Diagnostic, Refusal, Severity, refuse
+from pdual.dsl.catalogue import errors_in
+from pdual.dsl.checking.dual_values import KINDS
+from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
+from pdual.runtime.builders import load_knowns
 from pdual.runtime.context import SourceContext
-
-#: How ``--dual`` may have multipliers held.
-KINDS = ("pointwise", "shared", "hybrid", "learned", "penalty", "none")
 
 #: Every family, in ``dual`` overrides.
 ALL = "*"
@@ -70,16 +66,6 @@ def understand(
     return Understood(source, spec, graph, (*found, *more))
 
 
-def load_knowns(spec: typed.TypedSpec, context: SourceContext) -> Mapping[str, Known]:
-    """The known structure of every ``given``; imports only what their sources need. Raises PD5xx."""
-    knowns: dict[str, Known] = {}
-    for given in spec.givens:
-        module, function = sources()[given.source].builder.split(":")
-        build = getattr(import_module(module), function)
-        knowns[given.name] = build(given.settings, replace(context, span=given.span, knowns=knowns))
-    return knowns
-
-
 def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
     """Refuse overrides of unknown kinds (PD705) and of families that are not there (PD706)."""
     families = [family.name for block in spec.blocks for family in block.families]
@@ -104,14 +90,3 @@ def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
             beside = {item.name: item for item in file.parent.glob("*")}
             near = nearest(file.name, beside)
             raise refuse("PD708", file=file, name=name, near=None if near is None else beside[near])
-
-
-def check_solvable(spec: typed.TypedSpec) -> None:
-    """Refuse what would be left out of a run without a word: constraints on averages (PD651)."""
-    for average in spec.averages:
-        raise refuse("PD651", average.span, name=average.name)
-
-
-def errors_in(found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The diagnostics that stop the pipeline."""
-    return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from pdual.compiler.assemble import refuse_unsolved
 from pdual.compiler.graph import Graph
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
@@ -61,6 +62,7 @@ def execute(
 
     Raises a Refusal with PD5xx for the data, PD6xx for the run.
     """
+    refuse_unsolved(graph)
     started = _now()
     device = pick_device(options.device)
     dtype = torch.float64 if options.precision == "float64" else torch.float32
@@ -211,7 +213,7 @@ def _versions() -> dict[str, str]:
     for name in _RECORDED:
         try:
             found[name] = version(name)
-        except Exception:
+        except PackageNotFoundError:
             found[name] = "not installed"
     return found
 

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
-from typing import Any
 
 import torch
 from torch import nn
 
-from pdual.compiler.assemble import assemble, data_free_objective
+from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.registry import sources
-from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.architectures.build import build_model
+from pdual.runtime.builders import builder_of
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.problem import Block, Problem, Term
-
-
-def load_known(given: typed.TypedGiven, context: SourceContext) -> Known:
-    """The known structure of one ``given``, by its source's builder. Imports only what that source needs."""
-    builder = builder_of(sources()[given.source].builder)
-    known: Known = builder(given.settings, replace(context, span=given.span))
-    return known
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
@@ -54,25 +44,16 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
     return table.limited(context.limit) if context.limit is not None else table
 
 
-def builder_of(path: str) -> Callable[..., Any]:
-    """The function that a declaration names as ``module:function``."""
-    module, function = path.split(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
-
-
 def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]) -> Problem:
     """The problem of a lowered spec over loaded rows; ``given`` are the models that come from Python."""
     models = build_models(graph, tables, dtype, given)
     programs = assemble(graph, models, dtype)
-    free = data_free_objective(graph, models, dtype)
-    terms = () if free is None else (Term(lambda _: free(), 1.0),)
     return Problem(
         name=graph.spec.name,
         blocks=tuple(Block(program, tables[program.data]) for program in programs),
         models=models,
         settings=graph.spec.solve,
-        terms=terms,
+        terms=tuple(Term(module, scale) for module, scale in data_free_terms(graph, models, dtype)),
         sizes=graph.sizes,
         knowns=graph.knowns,
     )
@@ -92,12 +73,8 @@ def build_models(
                 raise refuse("PD610", model.span, model=model.name)
             models[model.name] = given[model.name]
         else:
-            models[model.name] = _built(model.architecture, model.signature, graph, rows)
+            models[model.name] = build_model(model.architecture, model.signature, graph.sizes, graph.knowns, rows)
     for model in graph.spec.models:
         if model.frozen_of is not None:
             models[model.name] = copy.deepcopy(models[model.frozen_of]).requires_grad_(False)
     return models.to(dtype)
-
-
-def _built(use: ArchitectureUse, signature: Signature, graph: Graph, rows: int) -> nn.Module:
-    return build_model(use, signature, graph.sizes, graph.knowns, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdual.dsl import syntax
-from pdual.dsl.catalogue import CATALOGUE
+from pdual.dsl.catalogue import errors_in
 from pdual.dsl.checking.averages import check_averages
 from pdual.dsl.checking.blocks import check_block, check_objective
 from pdual.dsl.checking.collect import Statements, collect
@@ -29,7 +29,7 @@ from pdual.dsl.checking.settings import brace_settings
 from pdual.dsl.checking.sources import check_data, check_given
 from pdual.dsl.checking.unused import report_unused
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.dsl.diagnostics import Collector, Diagnostic, Severity
+from pdual.dsl.diagnostics import Collector, Diagnostic
 from pdual.dsl.spans import Source, Span
 from pdual.dsl.typed import TypedAverage, TypedBlock, TypedExpect, TypedObjective, TypedSpec
 
@@ -52,7 +52,7 @@ def check(
     objectives, blocks, averages = _check_problem(statements, scope)
     expects = tuple(filter(None, (check_expect(node, scope) for node in statements.expects)))
     solve = _check_solve(statements, scope)
-    if any(CATALOGUE[item.code].severity is Severity.ERROR for item in context.found):
+    if errors_in(context.found):
         return None, context.found.diagnostics
     report_unused(statements.defs, context)  # what an expression in error reads cannot be told
     typed = _assembled(statements, context, objectives, blocks, averages, expects, solve, source)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isclose
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pdual.dsl.declarations.references import GivenReference, Settings
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
+from pdual.dsl.declarations.splits import Shares, split_sizes
 from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 
 
@@ -30,31 +30,11 @@ class PowerDemandsSettings(Settings):
     grid: GivenReference
     samples: int = Field(10_000, ge=1)
     spread: float = Field(0.2, gt=0, lt=1)
-    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    split: Shares = (0.8, 0.1, 0.1)
     seed: int = Field(0, ge=0)
     draw: int = Field(0, ge=0)
     iterations: int = Field(300, ge=1)
     file: str | None = None
-
-    @field_validator("split")
-    @classmethod
-    def _shares(cls, split: tuple[float, float, float]) -> tuple[float, float, float]:
-        if min(split) < 0 or split[0] == 0:
-            raise ValueError("the shares of train, val and test must be at least 0, that of train above 0")
-        if not isclose(sum(split), 1.0, abs_tol=1e-9):
-            raise ValueError(f"the shares of train, val and test must add up to 1, not {sum(split):g}")
-        return split
-
-
-SPLITS = ("train", "val", "test")
-
-
-def split_sizes(rows: int, split: tuple[float, float, float]) -> dict[str, int]:
-    """Rows of train, val and test; a part without a row is left out, train always has one."""
-    val, test = (min(round(rows * share), rows - 1) for share in split[1:])
-    test = min(test, rows - 1 - val)
-    sizes = dict(zip(SPLITS, (rows - val - test, val, test), strict=True))
-    return {name: size for name, size in sizes.items() if size}
 
 
 def _on(element: Element, axis: str) -> ArrayType:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdual.dsl.operations import interval
+from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
 from pdual.dsl.operations.rules import fraction, infix, numeric, real_valued
 
@@ -78,42 +79,33 @@ def _raised(x: float, y: float) -> float:
     return x**y if isinstance(x, int) and isinstance(y, int) and y >= 0 else power
 
 
-def _torch(name: str) -> Callable[[], Callable[..., Any]]:
-    def emit() -> Callable[..., Any]:
-        import torch
-
-        return getattr(torch, name)  # type: ignore[no-any-return]
-
-    return emit
-
-
 ADD = Operation(
-    "add", 2, "two numbers", numeric, operator.add, infix("+"), _pairwise("add"), interval.add, _torch("add"),
+    "add", 2, "two numbers", numeric, operator.add, infix("+"), _pairwise("add"), interval.add, torch_function("add"),
     Curvature.AFFINE, "+", surface=False, symbol="+",
 )  # fmt: skip
 SUBTRACT = Operation(
     "subtract", 2, "two numbers", numeric, operator.sub, infix("-"), _pairwise("subtract"), interval.subtract,
-    _torch("sub"), Curvature.AFFINE, "+-", surface=False, symbol="-",
+    torch_function("sub"), Curvature.AFFINE, "+-", surface=False, symbol="-",
 )  # fmt: skip
 MULTIPLY = Operation(
     "multiply", 2, "two numbers", numeric, _multiplied, infix(r"\,"), _lower_multiply, interval.multiply,
-    _torch("mul"), surface=False, symbol="*",
+    torch_function("mul"), surface=False, symbol="*",
 )  # fmt: skip
 DIVIDE = Operation(
     "divide", 2, "two numbers", fraction, _divided, lambda x, y: rf"\frac{{{x}}}{{{y}}}", _lower_divide,
-    interval.divide, _torch("div"), surface=False, symbol="/",
+    interval.divide, torch_function("div"), surface=False, symbol="/",
 )  # fmt: skip
 NEGATE = Operation(
     "negate", 1, "a number", numeric, operator.neg, lambda x: f"-{x}", _lower_negate, interval.negate,
-    _torch("neg"), Curvature.AFFINE, "-", 1.0, surface=False, symbol="-",
+    torch_function("neg"), Curvature.AFFINE, "-", 1.0, surface=False, symbol="-",
 )  # fmt: skip
 POWER = Operation(
     "power", 2, "a real number and a real exponent", real_valued, _raised, lambda x, y: f"{{{x}}}^{{{y}}}",
-    None, interval.power, _torch("pow"), surface=False, symbol="^",
+    None, interval.power, torch_function("pow"), surface=False, symbol="^",
 )  # fmt: skip
 SQUARE = Operation(
     "square", 1, "a number", numeric, lambda x: x * x, lambda x: f"{{{x}}}^2", _lower_square, interval.square,
-    _torch("square"), Curvature.CONVEX, surface=False,
+    torch_function("square"), Curvature.CONVEX, surface=False,
 )  # fmt: skip
 
 OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, POWER, SQUARE)

@@ -8,18 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from pdual.dsl.operations import interval
+from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.interval import Interval, increasing
 from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
 from pdual.dsl.operations.rules import analytic, named, real_valued
-
-
-def _torch(name: str) -> Callable[[], Callable[..., Any]]:
-    def emit() -> Callable[..., Any]:
-        import torch
-
-        return getattr(torch, name)  # type: ignore[no-any-return]
-
-    return emit
 
 
 def _emit_softplus() -> Callable[..., Any]:
@@ -56,31 +48,31 @@ def _root(x: float) -> float:
 
 EXP = Operation(
     "exp", 1, "a number", analytic, lambda x: cmath.exp(x) if isinstance(x, complex) else math.exp(x), named("exp"),
-    _lower_exp, increasing(math.exp, low=0.0), _torch("exp"), Curvature.CONVEX, "+",
+    _lower_exp, increasing(math.exp, low=0.0), torch_function("exp"), Curvature.CONVEX, "+",
 )  # fmt: skip
 LOG = Operation(
     "log", 1, "a real number", real_valued, math.log, named("log"), None,
-    increasing(lambda x: math.log(x) if x > 0 else -math.inf), _torch("log"), Curvature.CONCAVE, "+",
+    increasing(lambda x: math.log(x) if x > 0 else -math.inf), torch_function("log"), Curvature.CONCAVE, "+",
 )  # fmt: skip
 SQRT = Operation(
     "sqrt", 1, "a real number", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None, increasing(_root, low=0.0),
-    _torch("sqrt"), Curvature.CONCAVE, "+",
+    torch_function("sqrt"), Curvature.CONCAVE, "+",
 )  # fmt: skip
 SIN = Operation(
     "sin", 1, "a real number", real_valued, math.sin, named("sin"), None, interval.circle(math.sin, math.pi / 2),
-    _torch("sin"), lipschitz=1.0,
+    torch_function("sin"), lipschitz=1.0,
 )  # fmt: skip
 COS = Operation(
     "cos", 1, "a real number", real_valued, math.cos, named("cos"), None, interval.circle(math.cos, 0.0),
-    _torch("cos"), lipschitz=1.0,
+    torch_function("cos"), lipschitz=1.0,
 )  # fmt: skip
 TANH = Operation(
     "tanh", 1, "a real number", real_valued, math.tanh, named("tanh"), None, increasing(math.tanh, -1.0, 1.0),
-    _torch("tanh"), monotone="+", lipschitz=1.0,
+    torch_function("tanh"), monotone="+", lipschitz=1.0,
 )  # fmt: skip
 SIGMOID = Operation(
     "sigmoid", 1, "a real number", real_valued, _sigmoid, named("sigmoid"), None, _sigmoid_range,
-    _torch("sigmoid"), monotone="+", lipschitz=0.25,
+    torch_function("sigmoid"), monotone="+", lipschitz=0.25,
 )  # fmt: skip
 SOFTPLUS = Operation(
     "softplus", 1, "a real number", real_valued, _softplus, named("softplus"), None, increasing(_softplus, low=0.0),
@@ -88,7 +80,7 @@ SOFTPLUS = Operation(
 )  # fmt: skip
 RELU = Operation(
     "relu", 1, "a real number", real_valued, lambda x: max(float(x), 0.0), lambda x: rf"\left[{x}\right]_+", None,
-    lambda a: interval.maximum(a, interval.FALSE), _torch("relu"), Curvature.CONVEX, "+", 1.0,
+    lambda a: interval.maximum(a, interval.FALSE), torch_function("relu"), Curvature.CONVEX, "+", 1.0,
 )  # fmt: skip
 
 OPERATIONS = (EXP, LOG, SQRT, SIN, COS, TANH, SIGMOID, SOFTPLUS, RELU)

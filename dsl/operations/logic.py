@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
 
 from pdual.dsl.operations import interval
+from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval
 from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
 from pdual.dsl.operations.rules import chosen, comparable, equatable, infix, named, ordered, truth
-
-
-def _torch(name: str) -> Callable[[], Callable[..., Any]]:
-    def emit() -> Callable[..., Any]:
-        import torch
-
-        return getattr(torch, name)  # type: ignore[no-any-return]
-
-    return emit
 
 
 def _equal(a: Interval, b: Interval) -> Interval:
@@ -71,51 +61,51 @@ def _lower_where(apply: Applier, condition: Parts, x: Parts, y: Parts) -> Parts:
 
 EQUAL = Operation(
     "equal", 2, "two numbers, two truth values or two members of one set", equatable, operator.eq, infix("="),
-    _lower_equal, _equal, _torch("eq"), surface=False, symbol="==",
+    _lower_equal, _equal, torch_function("eq"), surface=False, symbol="==",
 )  # fmt: skip
 UNEQUAL = Operation(
     "unequal", 2, "two numbers, two truth values or two members of one set", equatable, operator.ne, infix(r"\neq"),
-    _lower_unequal, lambda a, b: _negation(_equal(a, b)), _torch("ne"), surface=False, symbol="!=",
+    _lower_unequal, lambda a, b: _negation(_equal(a, b)), torch_function("ne"), surface=False, symbol="!=",
 )  # fmt: skip
 AT_MOST = Operation(
-    "at_most", 2, "two real numbers", comparable, operator.le, infix(r"\leq"), None, _at_most, _torch("le"),
+    "at_most", 2, "two real numbers", comparable, operator.le, infix(r"\leq"), None, _at_most, torch_function("le"),
     surface=False, symbol="<=",
 )  # fmt: skip
 AT_LEAST = Operation(
     "at_least", 2, "two real numbers", comparable, operator.ge, infix(r"\geq"), None, lambda a, b: _at_most(b, a),
-    _torch("ge"), surface=False, symbol=">=",
+    torch_function("ge"), surface=False, symbol=">=",
 )  # fmt: skip
 BELOW = Operation(
-    "below", 2, "two real numbers", comparable, operator.lt, infix("<"), None, _below, _torch("lt"), surface=False,
+    "below", 2, "two real numbers", comparable, operator.lt, infix("<"), None, _below, torch_function("lt"), surface=False,
     symbol="<",
 )  # fmt: skip
 ABOVE = Operation(
     "above", 2, "two real numbers", comparable, operator.gt, infix(">"), None, lambda a, b: _below(b, a),
-    _torch("gt"), surface=False, symbol=">",
+    torch_function("gt"), surface=False, symbol=">",
 )  # fmt: skip
 AND = Operation(
     "and", 2, "two truth values", truth, lambda a, b: a and b, infix(r"\wedge"), None, interval.minimum,
-    _torch("logical_and"), surface=False, symbol="and",
+    torch_function("logical_and"), surface=False, symbol="and",
 )  # fmt: skip
 OR = Operation(
     "or", 2, "two truth values", truth, lambda a, b: a or b, infix(r"\vee"), None, interval.maximum,
-    _torch("logical_or"), surface=False, symbol="or",
+    torch_function("logical_or"), surface=False, symbol="or",
 )  # fmt: skip
 NOT = Operation(
     "not", 1, "a truth value", truth, operator.not_, lambda a: rf"\neg {a}", None,
-    _negation, _torch("logical_not"), surface=False, symbol="not",
+    _negation, torch_function("logical_not"), surface=False, symbol="not",
 )  # fmt: skip
 WHERE = Operation(
     "where", 3, "a truth value and two values of one kind", chosen, lambda c, a, b: a if c else b,
     lambda c, a, b: rf"\begin{{cases}}{a} & {c}\\ {b} & \text{{otherwise}}\end{{cases}}", _lower_where, _choose,
-    _torch("where"), surface=False,
+    torch_function("where"), surface=False,
 )  # fmt: skip
 MAX = Operation(
-    "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, _torch("maximum"),
+    "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, torch_function("maximum"),
     Curvature.CONVEX, "+", 1.0,
 )  # fmt: skip
 MIN = Operation(
-    "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, _torch("minimum"),
+    "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, torch_function("minimum"),
     Curvature.CONCAVE, "+", 1.0,
 )  # fmt: skip
 

@@ -68,7 +68,7 @@ def run(
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
     from pdual.runtime.options import RunOptions
-    from pdual.understanding import check_data, check_solvable, understand
+    from pdual.understanding import check_data, understand
 
     options = RunOptions(
         out=out,
@@ -95,7 +95,6 @@ def run(
         understood.refuse()
         assert understood.spec is not None
         check_data(options.data, understood.spec)
-        check_solvable(understood.spec)
         outcome, interrupted = _perform(found, understood, options, quiet, verbose)
     except Refusal as refusal:
         return failure.refused(refusal, ["run", "--json"] if json else ["run"], found.source)

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from pdual.dsl.declarations.references import Settings
-from pdual.dsl.declarations.sources_power import SPLITS, PowerDemandsSettings, split_sizes
+from pdual.dsl.declarations.sources_power import PowerDemandsSettings
+from pdual.dsl.declarations.splits import SPLITS, split_sizes
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable

@@ -16,8 +16,9 @@ from pdual.compiler.layout import Sense
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.builders import load_knowns
 from pdual.runtime.context import SourceContext
-from pdual.runtime.prepare import load_known, load_tables
+from pdual.runtime.prepare import load_tables
 
 SPEC = Path(__file__).parents[2] / "specs" / "opf30.pdual"
 SIX = Path(__file__).parent / "sources" / "cases" / "six.m"  # a tap, a shift, a shunt, parallel branches, gaps
@@ -47,7 +48,7 @@ def test_ipopt_solves_the_compiled_problem(case: str, spread: float, tmp_path: P
     spec, found = read(Source("opf", _text(case, spread)), {"samples": 10})
     assert spec is not None, found
     context = SourceContext(cache=tmp_path, limit=1)
-    knowns = {given.name: load_known(given, context) for given in spec.givens}
+    knowns = load_knowns(spec, context)
     graph, _ = lower(spec, knowns)
     table = load_tables(spec, knowns, context)["demands"]
     batch = table.batch(table.splits["train"])
@@ -84,7 +85,7 @@ def test_branch_flows_are_those_of_the_admittance_matrix(tmp_path: Path) -> None
     spec, _ = read(Source("opf", _text(str(SIX), 0.02)), {"samples": 10})
     assert spec is not None
     context = SourceContext(cache=tmp_path, limit=1)
-    knowns = {given.name: load_known(given, context) for given in spec.givens}
+    knowns = load_knowns(spec, context)
     graph, _ = lower(spec, knowns)
     grid = knowns["grid"].fields
     buses, units = len(grid["v_min"]), len(grid["at"])

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from pdual.cli.main import main
-from pdual.compiler.compile import errors_in, lower
-from pdual.dsl.catalogue import CATALOGUE
+from pdual.compiler.compile import lower
+from pdual.dsl.catalogue import CATALOGUE, errors_in
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
