@@ -34,14 +34,15 @@ class Walk:
     outputs: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     members: Mapping[tuple[str, str], str] = field(default_factory=dict)  # the set that a field points into
     _memo: dict[tuple[Any, ...], Interval] = field(default_factory=dict)
+    _landed: dict[tuple[Any, ...], dict[Interval, list[int]]] = field(default_factory=dict)
 
     def range(self, node: Node, indices: Mapping[IndexAxis, int], inner: Sequence[int] = ()) -> Interval:
         """The range of one entry: ``indices`` places it on the node's named axes, ``inner`` on its inner ones."""
-        placed = tuple(indices.get(axis) for axis in node.axes)
-        key = (node.identity, placed, tuple(inner))
+        inner = tuple(inner)
+        key = (node.identity, tuple(map(indices.get, node.axes)), inner)
         found = self._memo.get(key)
         if found is None:
-            found = self._range(node, indices, tuple(inner))
+            found = self._range(node, indices, inner)
             self._memo[key] = found
         return found
 
@@ -143,18 +144,32 @@ class Walk:
     def _scatter(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
         function, start, end = node.attributes
         body, where = node.arguments[:2]
-        size, here = self.sizes.get(start.set), indices.get(end)
-        if size is None or here is None:
+        here = indices.get(end)
+        if start.set not in self.sizes or here is None:
             return self._of_unknown_many(function, self.range(body, indices, inner if body.inner else ()))
         items = []
-        for member in range(size):
-            placed = {**indices, start: member}
-            if self.range(where, placed) != point(float(here)):
+        for place, members in self._landing(where, start, indices).items():
+            if here not in place:
                 continue
-            kept = self.range(node.arguments[2], placed) if len(node.arguments) > 2 else TRUE
-            if kept != FALSE:
-                items.append((self.range(body, placed, inner if body.inner else ()), kept))
+            for member in members:
+                placed = {**indices, start: member}
+                kept = self.range(node.arguments[2], placed) if len(node.arguments) > 2 else TRUE
+                if kept != FALSE:
+                    certain = place.is_point and kept == TRUE
+                    found = self.range(body, placed, inner if body.inner else ())
+                    items.append((found, TRUE if certain else EITHER))
         return REDUCTIONS[function].interval(items)
+
+    def _landing(self, where: Node, start: IndexAxis, indices: Mapping[IndexAxis, int]) -> dict[Interval, list[int]]:
+        """The members of ``start`` by the place that ``where`` sends them to."""
+        elsewhere = {**indices, start: None}
+        key = (where.identity, start, tuple(map(elsewhere.get, where.axes)))
+        found = self._landed.get(key)
+        if found is None:
+            found = self._landed[key] = {}
+            for member in range(self.sizes[start.set]):
+                found.setdefault(self.range(where, {**indices, start: member}), []).append(member)
+        return found
 
     def _reduce_rows(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
         body = node.arguments[0]

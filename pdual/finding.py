@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePath
 
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.parser import source as read_source
+from pdual.dsl.record import record
 from pdual.dsl.spans import Source
 
 SUFFIX = ".pdual"
 SHIPPED_FOLDER = "specs"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Found:
     """A spec's text and the folder that its own file names are relative to."""
 

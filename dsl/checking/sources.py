@@ -64,13 +64,12 @@ def check_data(node: syntax.Data, scope: Scope) -> TypedData:
 
 def _origin(call: syntax.Call, role: SourceRole, scope: Scope) -> _Origin:
     name = dotted(call.function)
-    known = {item.name: item for item in sources().values() if item.role is role and item.name != BOUND_NAME}
-    declaration = known.get(name)
-    if declaration is None:
-        other = sources().get(name)
-        there = ", ".join(f"`{item}`" for item in sorted(known))
-        code = "PD104" if other is None else "PD262"
-        near = nearest(name, known) if other is None else None
+    declaration = sources().get(name) if name != BOUND_NAME else None
+    if declaration is None or declaration.role is not role:
+        known = sorted(item.name for item in sources().values() if item.role is role and item.name != BOUND_NAME)
+        code = "PD104" if declaration is None else "PD262"
+        near = nearest(name, known) if declaration is None else None
+        there = ", ".join(f"`{item}`" for item in known)
         scope.found.add(code, call.function.span, name=name, near=near, there=there, role=role)
         return _Origin(name, Settings(), None)
     settings = call_settings(declaration.settings, declaration.positional, call, name, scope)

@@ -13,7 +13,8 @@ from pdual.dsl.types import ArrayType
 class Settings(BaseModel):
     """Base of every settings record: frozen, closed, with room for references."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    # A spec uses a few of all settings: their validators are built when they first are.
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
 
 @record(frozen=True, slots=True)

@@ -2,39 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import entry_points
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
 from pdual.dsl.declarations.evaluation import EvaluationDeclaration
+from pdual.dsl.declarations.shipped import ARCHITECTURES, EVALUATIONS, SOURCES
 from pdual.dsl.declarations.source import SourceDeclaration
+
+D = TypeVar("D")
+
+
+class Registry(Mapping[str, D], Generic[D]):
+    """Declarations by their name in a spec, each loaded when it is asked for.
+
+    ``shipped``: ``"module:attribute"`` by name. Entry points of ``group`` add names; they cannot replace a shipped one, and are
+    looked at only when a name is not shipped or all are wanted.
+    """
+
+    def __init__(self, shipped: Mapping[str, str], group: str) -> None:
+        self._shipped = shipped
+        self._group = group
+        self._loaded: dict[str, D] = {}
+
+    def __getitem__(self, name: str) -> D:
+        if name not in self._loaded:
+            where = self._shipped.get(name)
+            if where is None:
+                return self._added[name]
+            module, attribute = where.split(":")
+            self._loaded[name] = cast(D, getattr(import_module(module), attribute))
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._shipped
+        yield from (name for name in self._added if name not in self._shipped)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @cached_property
+    def _added(self) -> Mapping[str, D]:
+        from importlib.metadata import entry_points
+
+        return {item.name: item for item in (point.load() for point in entry_points(group=self._group))}
 
 
 @cache
 def sources() -> Mapping[str, SourceDeclaration]:
     """Every source by its name in a spec (``power.case``)."""
-    from pdual.dsl.declarations import shipped_sources
-
-    return {item.name: item for item in (*shipped_sources.SOURCES, *_plugins("pdual.sources"))}
+    return Registry(SOURCES, "pdual.sources")
 
 
 @cache
 def architectures() -> Mapping[str, Architecture]:
     """Every architecture by its name in a spec (``power.completed``)."""
-    from pdual.dsl.declarations import shipped_architectures
-
-    return {item.name: item for item in (*shipped_architectures.ARCHITECTURES, *_plugins("pdual.architectures"))}
+    return Registry(ARCHITECTURES, "pdual.architectures")
 
 
 @cache
 def evaluations() -> Mapping[str, EvaluationDeclaration]:
     """Every evaluation by name."""
-    from pdual.dsl.declarations import shipped_evaluations
-
-    return {item.name: item for item in (*shipped_evaluations.EVALUATIONS, *_plugins("pdual.evaluations"))}
-
-
-def _plugins(group: str) -> tuple[Any, ...]:
-    return tuple(point.load() for point in entry_points(group=group))
+    return Registry(EVALUATIONS, "pdual.evaluations")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from math import inf, nextafter
+from typing import NamedTuple
 
-from pdual.dsl.record import record
 
+class Interval(NamedTuple):
+    """All reals between ``lo`` and ``hi``; an infinite end is not attained (values are finite).
 
-@record(frozen=True, slots=True)
-class Interval:
-    """All reals between ``lo`` and ``hi``; an infinite end is not attained (values are finite)."""
+    A named tuple because ``pdual check`` makes tens of thousands.
+    """
 
     lo: float
     hi: float
@@ -26,8 +27,8 @@ class Interval:
         """Whether both ends are finite."""
         return not (math.isinf(self.lo) or math.isinf(self.hi))
 
-    def __contains__(self, value: float) -> bool:
-        return self.lo <= value <= self.hi
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, (int, float)) and self.lo <= value <= self.hi
 
     def __str__(self) -> str:
         return f"[{self.lo + 0.0:g}, {self.hi + 0.0:g}]"  # -0 is 0

@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A command that answers and goes makes little garbage; looking for it is a sixth of its time. `run` turns it on
     # again.
     gc.disable()
+    # Looking for pydantic's plug-ins reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         code = perform(given)
         sys.stdout.flush()

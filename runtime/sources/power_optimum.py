@@ -72,6 +72,15 @@ class PowerSolver:
 
         Raises KeyboardInterrupt where Ctrl-C came during the solve.
         """
+        try:
+            return self._solve(load)
+        except (RuntimeError, SystemError) as error:
+            # casadi turns the interruption of a conversion or of a call's beginning into these.
+            if isinstance(error.__cause__, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
+                raise KeyboardInterrupt from error
+            raise
+
+    def _solve(self, load: Complexes) -> Optimum | None:
         if self._nominal is not None:
             found = self._run(self._warm, load, self._nominal)
             if self.status == SOLVED:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pdual.dsl.record import record
 
 REFERENCE_BUS = 3
 ISOLATED_BUS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BusRow:
     """One bus; its shunt ``g`` and ``b`` is in MW and MVAr at 1 p.u.
 
@@ -26,7 +27,7 @@ class BusRow:
     v_min: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class UnitRow:
     """One generating unit; ``position`` counts from 1, the cost is ``c2 P^2 + c1 P + c0``."""
 
@@ -47,7 +48,7 @@ class UnitRow:
         return f"{self.position}@{self.bus}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BranchRow:
     """One line or transformer; ``rate`` 0 is no limit, ``ratio`` 0 is 1, an angle limit of 0 is none."""
 
@@ -69,7 +70,7 @@ class BranchRow:
         return f"{self.source}->{self.target}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Case:
     """A whole case. ``file`` is how diagnostics call it."""
 

@@ -33,7 +33,7 @@ from pdual.dsl.declarations.architecture_power import (
     proposal_signature,
 )
 from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, Settings
-from pdual.dsl.declarations.shipped_architectures import ARCHITECTURES
+from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import (
     REAL,
@@ -299,14 +299,17 @@ class TestLanguage:
 
 
 def test_every_shipped_architecture_has_its_own_name_and_positional_settings() -> None:
-    assert len({item.name for item in ARCHITECTURES}) == len(ARCHITECTURES) == 8
-    for item in ARCHITECTURES:
+    shipped = architectures()
+    assert len(shipped) == 8
+    assert [item.name for item in shipped.values()] == list(shipped)
+    for item in shipped.values():
         assert set(item.positional) <= set(item.settings.model_fields)
 
 
 def test_declarations_import_no_heavy_library() -> None:
     code = (
-        "import sys; import pdual.dsl.declarations.shipped_architectures; "
+        "import sys; from pdual.dsl.declarations.registry import architectures, sources; "
+        "declared = [*architectures().values(), *sources().values()]; "
         "print(sorted({'torch', 'numpy', 'sympy', 'networkx'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
