@@ -1,7 +1,8 @@
 """opf30 written by hand in PyTorch: what the compiled spec is measured against.
 
-The predictor and the data come from pdual; the training loop, the constraints and the multipliers do not. Without
-``--train`` it prints the time of a step; with it, it trains and prints the scores on unseen demands.
+Nothing here knows pdual: the predictor and the rows are handed in (opf30_inputs.py), the training loop, the constraints and the
+multipliers are its own. Without ``--train`` it prints the time of a step; with it, it trains and prints the scores on unseen
+demands.
 
     python -P benchmarks/hand_opf30.py --dual pointwise
     python -P benchmarks/hand_opf30.py --train --dual learned
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -25,18 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from hand_opf30_duals import Duals, Heads, Learned, Shared, Table
 from hand_opf30_problem import COST, Problem
 
-from pdual.dsl.declarations.architecture_gnn import GnnSettings
-from pdual.dsl.declarations.architecture_plain import MlpSettings
-from pdual.dsl.declarations.architecture_power import PowerCompletedSettings
-from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference
-from pdual.dsl.declarations.signature import Output, Signature
-from pdual.dsl.declarations.sources_power import PowerCaseSettings, PowerDemandsSettings
-from pdual.dsl.types import ArrayType, Kind, MemberOf, SetAxis
-from pdual.runtime.architectures.build import build_model
-from pdual.runtime.context import SourceContext
-from pdual.runtime.sources.power_case import load_case
-from pdual.runtime.sources.power_demands import load_demands
+if TYPE_CHECKING:
+    from opf30_inputs import Inputs
 
 FINAL_RATE, WARMUP, CLIP, BETAS = 0.005, 100, 1.0, (0.9, 0.99)
 COUNTED = 0.01  # percent of the range; smaller violations are not in the mean
@@ -66,21 +58,15 @@ class FlatWeights:
 class Training:
     """Predictor, data, multipliers and optimiser of one run."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        torch.manual_seed(options.seed)
+    def __init__(self, inputs: Inputs, options: argparse.Namespace) -> None:
         self.options, self.done, self.total = options, 0, options.outer * options.per_outer
-        known = load_case(PowerCaseSettings(name="pglib_opf_case30_ieee"), SourceContext())
-        demands = load_demands(PowerDemandsSettings(grid=GivenReference("grid")), SourceContext(knowns={"grid": known}))
-        load = torch.cat((demands.columns["load.re"], demands.columns["load.im"]), 1).float()
-        self.load = {name: load[ids] for name, ids in demands.splits.items()}
-        self.optimum = {name: demands.columns["optimum"][ids].float() for name, ids in demands.splits.items()}
-        self.model, self.problem = build_predictor(known, options), Problem(known)
+        self.load, self.optimum = inputs.load, inputs.optimum
+        self.model, self.problem = inputs.predictor, Problem(inputs.grid)
         self.equal = self.problem.equal
         self.rho = torch.where(self.equal, options.rho_equal, options.rho)
         self.duals = build_duals(self.equal, self.rho, len(self.load["train"]), options)
         self.weights = FlatWeights(self.model)
         self.optimiser = torch.optim.Adam([self.weights.vector], lr=options.lr, betas=BETAS, fused=True)
-        self.average = self.weights.vector.clone()
         self.batches = batches(len(self.load["train"]), options.batch, options.seed)
 
     def step(self) -> None:
@@ -99,7 +85,6 @@ class Training:
         self.optimiser.param_groups[0]["lr"] = self.options.lr * self.rate()
         self.optimiser.step()
         self.done += 1
-        self.average.lerp_(self.weights.vector, max(1 - self.options.average, 1 / (self.done + 1)))
 
     def rate(self) -> float:
         """Linear warm-up, then half a cosine."""
@@ -123,7 +108,7 @@ class Training:
         return torch.cat(costs), torch.cat(rows), joined
 
     def train(self) -> None:
-        """All outer iterations; then the scores of the last and of the averaged weights."""
+        """All outer iterations, then the scores."""
         started, used, primal = time.perf_counter(), time.process_time(), 0.0
         for outer in range(1, self.options.outer + 1):
             began = time.perf_counter()
@@ -136,9 +121,7 @@ class Training:
                 print(f"{outer:3d} {self.scores('test')}", flush=True)
         wall, cpu = time.perf_counter() - started, time.process_time() - used
         print(f"wall {wall:.0f} s (primal {primal:.0f} s), cpu {cpu:.0f} s, {1000 * primal / self.total:.2f} ms a step")
-        print(f"last weights {self.scores('test')}")
-        self.weights.vector.copy_(self.average)
-        print(f"averaged     {self.scores('test')}")
+        print(self.scores("test"))
 
     def scores(self, split: str) -> str:
         """Gap and violation in percent of the optimum and of the feasible ranges; equalities in MW."""
@@ -166,23 +149,6 @@ class Training:
             walls.append(1000 * (time.perf_counter() - began) / 30)
             cpus.append(1000 * (time.process_time() - used) / 30)
         print(f"{median(walls):.2f} ms a step, best {min(walls):.2f}; cpu {median(cpus):.2f}, best {min(cpus):.2f}")
-
-
-def build_predictor(known: Known, options: argparse.Namespace) -> nn.Module:
-    """``power.completed`` as in specs/opf30.pdual, or with a perceptron as the proposer."""
-
-    def map_to(field: str, domain: str) -> GivenField:
-        return GivenField("grid", field, ArrayType(MemberOf("bus"), (SetAxis(domain),)))
-
-    on = {name: ArrayType(Kind.COMPLEX, (SetAxis(name),)) for name in ("bus", "gen")}
-    signature = Signature((("load", on["bus"]),), (Output("v", on["bus"]), Output("s", on["gen"])))
-    edges = (map_to("source", "branch"), map_to("target", "branch"))
-    gnn = GnnSettings(edges=edges, at=map_to("at", "gen"), layers=options.layers, width=options.width)
-    mlp = MlpSettings(hidden=(256, 256, 256), activation="gelu", skip=True)
-    proposer = ArchitectureUse("gnn", gnn) if options.net == "gnn" else ArchitectureUse("mlp", mlp)
-    settings = PowerCompletedSettings(grid=GivenReference("grid"), proposer=proposer)
-    sizes = {name: len(labels) for name, labels in known.sets.items()}
-    return build_model(ArchitectureUse("power.completed", settings), signature, sizes, {"grid": known}, 1)
 
 
 def build_duals(equal: Tensor, rho: Tensor, rows: int, options: argparse.Namespace) -> Duals:
@@ -220,8 +186,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rho", type=float, default=10.0)
     add("--rho-equal", type=float, default=100.0)
     add("--cap", type=float, default=20.0)
-    add("--average", type=float, default=0.998, help="decay of the running mean of the weights")
-    add("--hidden", type=int, nargs="*", default=[64, 64], help="layers of a learned multiplier")
+    add("--hidden", type=int, nargs="*", default=[128, 128], help="layers of a learned multiplier")
     add("--fit-lr", type=float, default=1e-3)
     add("--fit-steps", type=int, default=30)
     add("--fit-batch", type=int, default=128)
@@ -234,7 +199,10 @@ def main() -> None:
     options = parser().parse_args()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    training = Training(options)
+    from opf30_inputs import inputs
+
+    torch.manual_seed(options.seed)
+    training = Training(inputs(options.net, options.layers, options.width), options)
     if options.train:
         training.train()
     else:

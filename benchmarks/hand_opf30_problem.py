@@ -10,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pdual.dsl.declarations.known import Known
-
 COST = 8208.5
 ROWS = 309
 
@@ -23,8 +21,7 @@ class Problem:
     im.lower, im.upper), branch blocks (source, target, angle.lower, angle.upper), the reference bus last.
     """
 
-    def __init__(self, known: Known) -> None:
-        grid = {name: np.asarray(values) for name, values in known.fields.items()}
+    def __init__(self, grid: Mapping[str, NDArray[Any]]) -> None:
         self.buses, self.units, self.branches = (len(grid[name]) for name in ("load", "at", "source"))
         self.source, self.target = torch.tensor(grid["source"]), torch.tensor(grid["target"])
         self.ends = torch.cat((self.source, self.target))

@@ -1,8 +1,8 @@
 """The step of opf30: compiled by pdual against written by hand, in one run, taking turns.
 
-    python benchmarks/opf30_step.py [--rounds 20] [--dual pointwise]
+    python benchmarks/opf30_step.py [--rounds 100] [--dual pointwise]
 
-Same predictor, same batch, same rows, one thread. Prints milliseconds a step of each and their ratio, as medians over rounds of 50
+Same predictor, same batch, same rows, one thread. Prints milliseconds a step of each and their ratio, as medians over rounds of 10
 steps; the ratio of each round pairs two neighbours, so that a machine that slows down slows down both.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import torch
 from hand_opf30 import Training, parser
+from opf30_inputs import inputs
 
 from pdual.finding import find
 from pdual.runtime.context import SourceContext
@@ -23,7 +24,7 @@ from pdual.runtime.problem import Options
 from pdual.runtime.solver import Solver
 from pdual.understanding import understand
 
-STEPS = 50
+STEPS = 10
 
 
 def compiled(dual: str) -> Callable[[], None]:
@@ -57,14 +58,15 @@ def timed(step: Callable[[], None]) -> float:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=20)
+    arguments.add_argument("--rounds", type=int, default=100)
     arguments.add_argument("--dual", choices=("pointwise", "learned", "shared"), default="pointwise")
     options = arguments.parse_args()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     ours = compiled(options.dual)
-    theirs = Training(parser().parse_args(["--dual", options.dual])).step
-    timed(ours), timed(theirs)
+    theirs = Training(inputs(), parser().parse_args(["--dual", options.dual])).step
+    for _ in range(10):
+        timed(ours), timed(theirs)
     pairs = [(timed(ours), timed(theirs)) for _ in range(options.rounds)]
     ratios = sorted(ours / theirs for ours, theirs in pairs)
     mine, hand = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))

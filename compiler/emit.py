@@ -13,6 +13,7 @@ from torch import Tensor, fx, nn
 from pdual.compiler import kernels
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
+from pdual.compiler.fusion import fuse
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant, topological
 from pdual.dsl.types import RaggedAxis
 
@@ -131,7 +132,7 @@ class Emission:
             fx.node.map_aggregate(outputs, lambda item: item.node if isinstance(item, fx.Proxy) else item)
         )
         module = fx.GraphModule(self._root, self._graph)
-        module.graph.eliminate_dead_code()
+        fuse(module.graph)
         module.graph.lint()
         module.recompile()
         return module

@@ -17,6 +17,7 @@ from pdual.dsl.declarations.optimisers import (
     SgdSettings,
 )
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.flat import FlatParameters
 
 
 class Driver:
@@ -28,21 +29,20 @@ class Driver:
     def __init__(self, use: OptimiserUse, parameters: Iterable[nn.Parameter], total: int) -> None:
         assert isinstance(use.settings, OptimiserSettings)
         self.settings = use.settings
-        self._parameters = list(parameters)
-        self._optimiser = _build(use.optimiser, self.settings, self._parameters)
+        self._flat = FlatParameters(parameters)
+        self._optimiser = _build(use.optimiser, self.settings, self._flat.vectors)
         self._total = total
         self._taken = 0
 
     def step(self) -> None:
         """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""
         if self.settings.clip is not None:
-            nn.utils.clip_grad_norm_(self._parameters, self.settings.clip, foreach=True)
+            self._flat.clip(self.settings.clip)
         rate = self.settings.lr * share(self.settings.schedule, self._taken, self._total)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.step()
-        for parameter in self._parameters:  # what zero_grad does, without its 0.1 ms of bookkeeping
-            parameter.grad = None
+        self._flat.clear()
         self._taken += 1
 
     def state(self) -> dict[str, object]:
@@ -81,8 +81,7 @@ def steps_of(settings: OptimiserSettings, rows: int) -> int:
 
 
 def _build(name: str, settings: OptimiserSettings, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
-    # Fused kernels take one call for all tensors: measured 3 times faster than foreach on a CPU, and they
-    # exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
+    # Fused kernels exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
     decay = settings.weight_decay
     if isinstance(settings, SgdSettings):
         return torch.optim.SGD(parameters, settings.lr, settings.momentum, weight_decay=decay, fused=True)

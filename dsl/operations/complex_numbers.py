@@ -61,9 +61,8 @@ def _emit_atan2() -> Callable[..., Any]:
     import torch
 
     def atan2(y: Any, x: Any) -> Any:
-        y, x = torch.broadcast_tensors(y, x)  # type: ignore[no-untyped-call]
-        origin = (x == 0) & (y == 0)
-        return torch.atan2(y.masked_fill(origin, 0.0), x.masked_fill(origin, 1.0))
+        elsewhere = torch.logical_or(x, y)
+        return torch.atan2(torch.where(elsewhere, y, 0.0), torch.where(elsewhere, x, 1.0))
 
     return atan2
 
