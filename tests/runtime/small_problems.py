@@ -16,6 +16,7 @@ from pdual.dsl.declarations.references import ArchitectureUse, OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data import ColumnTable
 from pdual.runtime.problem import Block, Options, Problem
+from pdual.runtime.records import LogLine, RunRecord
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
 
@@ -128,3 +129,43 @@ def multipliers(run: Run, split: str = "train") -> Tensor:
     found = run.lanes[0].evaluate(split).multipliers
     assert found is not None
     return found
+
+
+def recorded(**changes: Any) -> RunRecord:
+    """The record of a run of a hand-written problem."""
+    plain: dict[str, Any] = {
+        "problem": "hand",
+        "spec_hash": "0",
+        "status": "running",
+        "parameters": {},
+        "settings": {},
+        "dual": "pointwise",
+        "seed": 0,
+        "device": "cpu",
+        "precision": "float64",
+        "threads": 1,
+        "versions": {},
+        "data": {},
+    }
+    return RunRecord(**{**plain, **changes})
+
+
+def logged(outer: int, violation: float = 0.5) -> LogLine:
+    """A line of the log with a mean violation."""
+    return LogLine(
+        outer=outer,
+        step=10 * outer,
+        seconds=1.0,
+        loss=0.25,
+        objective={"d": 1.5},
+        violation_mean=violation,
+        violation_max=violation,
+        feasible_rows=0.0,
+        rows_at_cap=0.0,
+        rho=1.0,
+        rho_equal=0.0,
+        multiplier=0.0,
+        moved=0.0,
+        fit_error={},
+        families={},
+    )

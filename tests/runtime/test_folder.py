@@ -1,0 +1,167 @@
+"""Run folders: what is written is read back, a half-written one is never seen, and damage is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_problems import logged, recorded
+
+from pdual.dsl.diagnostics import Refusal
+from pdual.runtime import folder as module
+from pdual.runtime.folder import CHECKPOINT, LOG, RUN, STATE, TENSORS, RunFolder
+
+
+def state(value: float = 1.0) -> dict[str, Any]:
+    return {
+        "identity": {"problem": "hand", "seed": 0},
+        "models": {"f.x": torch.full((2, 3), value, dtype=torch.float64)},
+        "lanes": {"d": {"multipliers": {"stores": [{"table": torch.arange(4)}, {}]}}},
+        "worst": None,
+    }
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    made = RunFolder.create(tmp_path / "run", "problem p", recorded())
+    made.save(state())
+    return made
+
+
+def refused(what: Callable[[], object]) -> str:
+    with pytest.raises(Refusal) as refusal:
+        what()
+    (item,) = refusal.value.diagnostics
+    return item.code
+
+
+def same(found: Any, expected: Any) -> None:
+    if isinstance(expected, torch.Tensor):
+        assert torch.equal(found, expected)
+        assert found.dtype == expected.dtype
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            same(found[key], value)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for mine, other in zip(found, expected, strict=True):
+            same(mine, other)
+    else:
+        assert found == expected
+
+
+def test_what_is_saved_is_loaded(run: RunFolder) -> None:
+    same(run.load(), state())
+    run.save(state(2.0))
+    same(run.load(), state(2.0))
+    assert sorted(item.name for item in run.path.iterdir()) == [CHECKPOINT, RUN, "spec.pdual"]
+
+
+def test_records_and_lines_go_round(run: RunFolder) -> None:
+    assert run.spec == "problem p"
+    assert run.record == recorded()
+    assert run.log == ()
+    run.append_log(logged(0))
+    run.append_log(logged(1))
+    assert run.log == (logged(0), logged(1))
+    run.rewrite_log((logged(5),))
+    assert run.log == (logged(5),)
+    run.write_record(recorded(status="finished"))
+    assert RunFolder.open(run.path).record.status == "finished"
+
+
+def test_beginning_again_clears_what_was_there(run: RunFolder) -> None:
+    run.append_log(logged(0))
+    assert refused(lambda: RunFolder.create(run.path, "problem q", recorded())) == "PD622"
+    again = RunFolder.create(run.path, "problem q", recorded(), replace=True)
+    assert (again.spec, again.log) == ("problem q", ())
+    assert refused(again.load) == "PD623"
+
+
+@pytest.mark.parametrize("fails", ["save_file", "dumps", "rename"])
+def test_a_save_that_fails_leaves_the_last_one(run: RunFolder, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    """A full disk in the tensors, in the state, or a death between the two renames."""
+    rename = Path.rename
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def dies(self: Path, target: Path) -> Path:
+        if self.name.endswith(".new"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    if fails == "save_file":
+        monkeypatch.setattr(module, "save_file", full)
+    elif fails == "dumps":
+        monkeypatch.setattr(module.json, "dumps", full)
+    else:
+        monkeypatch.setattr(Path, "rename", dies)
+    with pytest.raises(OSError, match=r"No space|Input/output"):
+        run.save(state(2.0))
+    monkeypatch.undo()
+    same(run.load(), state(1.0))
+    run.save(state(3.0))
+    same(run.load(), state(3.0))
+
+
+def test_a_record_that_cannot_be_written_leaves_the_last_one(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        run.write_record(recorded(status="finished"))
+    assert run.record.status == "running"
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "tensors cut short": lambda path: (path / TENSORS).write_bytes((path / TENSORS).read_bytes()[:-7]),
+    "no tensors": lambda path: (path / TENSORS).unlink(),
+    "not tensors": lambda path: (path / TENSORS).write_text("PK"),
+    "no state": lambda path: (path / STATE).unlink(),
+    "state cut short": lambda path: (path / STATE).write_text((path / STATE).read_text()[:-5]),
+    "state of something else": lambda path: (path / STATE).write_text("{}"),
+    "a tensor of another name": lambda path: (path / STATE).write_text(
+        (path / STATE).read_text().replace('"models.f.x"', '"models.g.x"')
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_told(run: RunFolder, damage: str) -> None:
+    same(run.load(), state())
+    DAMAGE[damage](run.path / CHECKPOINT)
+    assert refused(run.load) == "PD621"
+
+
+def test_a_checkpoint_runs_no_code(run: RunFolder) -> None:
+    """Only tensors and JSON: a pickle in the place of either is refused, not opened."""
+    torch.save({"x": torch.ones(1)}, run.path / CHECKPOINT / TENSORS)
+    assert refused(run.load) == "PD621"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 2}', '{"schema": 1}'])
+def test_a_malformed_record_is_told(run: RunFolder, text: str) -> None:
+    (run.path / RUN).write_text(text)
+    assert refused(lambda: run.record) == "PD621"
+
+
+def test_a_line_that_was_cut_off_is_told_with_its_number(run: RunFolder) -> None:
+    run.append_log(logged(0))
+    with (run.path / LOG).open("a") as file:
+        file.write('{"outer": 1')
+    with pytest.raises(Refusal) as refusal:
+        _ = run.log
+    (item,) = refusal.value.diagnostics
+    assert item.code == "PD621"
+    assert "line 2" in str(dict(item.facts)["reason"])
+
+
+def test_what_is_no_run_is_told(tmp_path: Path, run: RunFolder) -> None:
+    assert refused(lambda: RunFolder.open(tmp_path)) == "PD620"
+    assert refused(lambda: run.metrics) == "PD620"
