@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.diagnostics import Severity
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -91,6 +92,13 @@ ENTRIES: tuple[Entry, ...] = (
         label="it would be ignored",
         notes=("it is checked and explained; only solving with it is not there yet",),
         help=("write it inside `over`, to hold on every row",),
+    ),
+    Entry(
+        "PD652",
+        "`{name}` does not hold on `{data}.{split}` yet: {found}",
+        label="is expected of a whole run",
+        severity=Severity.WARNING,
+        notes=("a `--quick` run has fewer rows and steps, so it is not held to it",),
     ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(

@@ -98,7 +98,7 @@ def run(
         outcome, interrupted = _perform(found, understood, options, quiet, verbose)
     except Refusal as refusal:
         return failure.refused(refusal, ["run", "--json"] if json else ["run"], found.source)
-    return _report(outcome, interrupted, understood, spec, json, output.exit_code(understood.diagnostics))
+    return _report(outcome, interrupted, understood, spec, json, quick)
 
 
 def _perform(
@@ -148,11 +148,11 @@ def _last_run(problem: str) -> Path:
     return max(places, key=lambda place: place.name)
 
 
-def _report(outcome: Outcome, interrupted: bool, understood: Understood, spec: str, json: bool, code: int) -> int:
+def _report(outcome: Outcome, interrupted: bool, understood: Understood, spec: str, json: bool, quick: bool) -> int:
     from pdual.cli import output, results
 
-    missed = results.missed(outcome, understood)
-    code = output.INTERRUPTED if interrupted else code or output.exit_code(missed)
+    missed = results.missed(outcome, understood, quick)
+    code = output.INTERRUPTED if interrupted else output.exit_code((*understood.diagnostics, *missed))
     if json:
         content = results.as_json(outcome)
         output.document("run", code, (*understood.diagnostics, *missed), understood.source, **content)

@@ -15,8 +15,11 @@ from pdual.runtime.features import Features
 
 
 class HybridStore(DualStore):
-    """lam_n = a + b_n; a as in ``shared``; then b_n <- clip(b_n + rho r_n, -a, G - a), or [-G - a, G - a] for
-    an equality.
+    """lam_n = a + b_n; a <- clip(a + rho/2 mean_n r_n, 0, G); then b_n <- clip(b_n + rho/2 r_n, -a, G - a); for an
+    equality the bounds are [-G, G] and [-G - a, G - a].
+
+    Each takes half a step: their sum then moves by rho along what all rows share. By two whole steps it would move by
+    2 rho, where the ascent of an augmented Lagrangian no longer contracts.
 
     A row that was not trained on has no deviation: its multiplier would be a, which no one fitted, so it
     counts as undefined.
@@ -37,8 +40,8 @@ class HybridStore(DualStore):
         """One step of the level, then of the deviations of the rows that were read, which keeps their sum
         within the bounds.
         """
-        level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
-        moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed)
+        level = self._bounds.clip(torch.addcmul(self._level, reading.rho, mean_relaxed(reading), value=0.5))
+        moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed, value=0.5)
         self._level = level
         self._deviation.write(reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level))
 

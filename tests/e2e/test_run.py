@@ -73,6 +73,14 @@ def test_an_expectation_that_does_not_hold_is_an_exit_code(capsys, here: Path):
 
 
 @pytest.mark.usefixtures("here")
+def test_a_quick_run_is_not_held_to_what_a_whole_one_is(capsys):
+    said = say(capsys, "run", "small.pdual", "--out", "out", "--set", "slack=0.001", "--quick", "-q")
+    assert said.code == 0
+    assert "warning[PD652]: `close` does not hold on `points.train` yet" in said.err
+    assert "which does not hold" in said.out
+
+
+@pytest.mark.usefixtures("here")
 def test_a_folder_is_never_overwritten_but_resumed(capsys):
     first = ["run", "small.pdual", "--out", "out", "--set", "slack=9", "-q"]
     assert say(capsys, *first).code == 0

@@ -70,7 +70,7 @@ def clip(value: float, low: float, high: float) -> float:
 
 
 def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None) -> list[list[float]]:
-    """Updates of one kind in scalar loops, as method.md writes them."""
+    """Updates of one kind in scalar loops, as docs/design/method.md writes them."""
     rows, columns = rounds[0].shape
     level = [0.0] * columns
     row = [[0.0] * columns for _ in range(rows)]
@@ -83,12 +83,12 @@ def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None) -> list
             r = [float(g[n, c]) if equal else max(float(g[n, c]), -lam[n] / rho) for n in range(rows)]
             mean = sum(r[n] for n in live) / max(1, len(live))
             if kind in ("shared", "hybrid"):
-                level[c] = clip(level[c] + rho * mean, low, CAP)
+                level[c] = clip(level[c] + (rho if kind == "shared" else rho / 2) * mean, low, CAP)
             for n in live:
                 if kind == "pointwise":
                     row[n][c] = clip(row[n][c] + rho * float(g[n, c]), low, CAP)
                 if kind == "hybrid":
-                    row[n][c] = clip(row[n][c] + rho * r[n], low - level[c], CAP - level[c])
+                    row[n][c] = clip(row[n][c] + rho / 2 * r[n], low - level[c], CAP - level[c])
             if kind == "hybrid":  # a row that is masked follows the level within the bounds
                 for n in set(range(rows)) - set(live):
                     row[n][c] = clip(row[n][c], low - level[c], CAP - level[c])
