@@ -63,7 +63,7 @@ def run(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every outer iteration.")] = False,
 ) -> int:
     """Solve a problem and leave a folder with what came out."""
-    from pdual.cli import failure, output
+    from pdual.cli import failure
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
