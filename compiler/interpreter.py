@@ -155,8 +155,7 @@ def is_constant(expression: TypedExpression) -> bool:
     if isinstance(expression, FieldRef | ModelCall | FeaturesOf | SquaredNorm):
         return False
     if isinstance(expression, LetRef):
-        filters = [binder.where for binder in expression.definition.binders if binder.where is not None]
-        return all(map(is_constant, (expression.definition.body, *filters)))
+        return is_constant(expression.definition.body)
     return all(map(is_constant, children(expression)))
 
 

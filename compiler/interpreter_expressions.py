@@ -138,7 +138,7 @@ def _select(expression: Select, scope: Scope) -> Value:
     at = [value_of(index, scope) for index in expression.indices]
     if isinstance(base, LetRef) and len(at) >= len(base.definition.binders):
         own = len(base.definition.binders)
-        found = _let_entry(base.definition, at[:own], scope, expression)
+        found = _let_entry(base.definition, at[:own], scope)
         at = at[own:]
     else:
         found = value_of(base, scope)
@@ -156,7 +156,7 @@ def _let(expression: LetRef, scope: Scope) -> Value:
 
     def from_level(level: int, at: list[int]) -> Value:
         if level == len(definition.binders):
-            return _let_entry(definition, at, scope, expression)
+            return _let_entry(definition, at, scope)
         inner = scope.only(definition.binders[:level], at)
         size = size_of(definition.binders[level], (definition.body,), inner)
         return [from_level(level + 1, [*at, position]) for position in range(size)]
@@ -164,12 +164,9 @@ def _let(expression: LetRef, scope: Scope) -> Value:
     return from_level(0, [])
 
 
-def _let_entry(definition: LetDefinition, at: Sequence[int], scope: Scope, user: TypedNode) -> Value:
-    """The body of a let at these positions; an entry that a filter leaves out has no value."""
+def _let_entry(definition: LetDefinition, at: Sequence[int], scope: Scope) -> Value:
+    """The body of a let at these positions."""
     inner = scope.only(definition.binders, at)
-    for binder in definition.binders:
-        if binder.where is not None and not value_of(binder.where, inner):
-            raise scope.error(f"{definition.name} has no entry here: its filter leaves it out", user.span)
     return scope.remember(("let", definition.identity, tuple(at)), lambda: value_of(definition.body, inner))
 
 

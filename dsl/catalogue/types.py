@@ -257,6 +257,12 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("PD271", "a scale should be positive, found {found}", label="not positive"),
     Entry("PD272", "set `{name}` should have at most {limit} members, found {size}", label="too many"),
     Entry(
+        "PD273",
+        "`{name}` should have a value for every index, so it takes no filter",
+        label="leaves some out",
+        help=("write the filter where `{name}` is used: in a sum or a constraint",),
+    ),
+    Entry(
         "PD291",
         "model `{model}` is called once for every index, which this version cannot do",
         label="an argument carries an index",

@@ -20,6 +20,9 @@ def check_let(node: syntax.Let, scope: Scope) -> Iterator[tuple[syntax.Name, Ent
     """The names that a ``let`` introduces, what they stand for, and the definitions behind them."""
     for name in node.names:
         check_free(name.name, name.span, scope)
+    for binder in node.binders:
+        if binder.where is not None:
+            scope.found.add("PD273", binder.where.span, name=node.names[0].name)
     binders, inner = bind_all(node.binders, scope.at(Place.LET))
     body = inner.typed(node.value)
     report_idle(binders, node.binders, (node.value,), scope)
@@ -37,7 +40,7 @@ def _named(
 ) -> tuple[syntax.Name, Entity, tuple[LetDefinition, ...]]:
     if isinstance(body.type, ArrayType):
         definition = _definition(name.name, binders, body, body.type, span, scope)
-        confined = _reads_features(binders, body, scope)
+        confined = _reads_features(body, scope)
         if confined:
             scope.context.feature_lets.add(definition.identity)
         return name, LetEntity(definition, confined), (definition,)
@@ -83,11 +86,10 @@ def _definition(
     return LetDefinition(scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span)
 
 
-def _reads_features(binders: Sequence[Binder], body: TypedExpression, scope: Scope) -> bool:
+def _reads_features(body: TypedExpression, scope: Scope) -> bool:
     """Whether duals alone may use it."""
-    filters = [binder.where for binder in binders if binder.where is not None]
     return any(
         isinstance(item, FeaturesOf)
         or (isinstance(item, LetRef) and item.definition.identity in scope.context.feature_lets)
-        for item in walk(body, *filters)
+        for item in walk(body)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from math import isfinite, prod
+from math import isfinite, isinf, prod
 from pathlib import Path
 from typing import Any
 
@@ -135,11 +135,10 @@ def _number(field: TypedField) -> Callable[[Any], float | None]:
 
 
 def _numbers(field: TypedField) -> str:
-    if field.low is None and field.high is None:
-        return "finite numbers"
-    low = "-inf" if field.low is None else f"{field.low:g}"
-    high = "inf" if field.high is None else f"{field.high:g}"
-    return f"numbers in [{low}, {high}]"
+    low = None if field.low is None or isinf(field.low) else f"at least {field.low:g}"
+    high = None if field.high is None or isinf(field.high) else f"at most {field.high:g}"
+    limits = " and ".join(limit for limit in (low, high) if limit is not None)
+    return f"finite numbers, {limits}" if limits else "finite numbers"
 
 
 def _whole(value: Any) -> int | None:

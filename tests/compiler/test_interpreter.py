@@ -196,20 +196,6 @@ def test_a_let_without_indices_is_a_whole_array() -> None:
     assert [metric_of(item, environment_of(spec), row()) for item in spec.blocks[0].metrics] == [16.0, 32.0]
 
 
-def test_an_entry_that_the_filter_of_a_let_leaves_out_has_no_value() -> None:
-    spec = small(
-        """
-        let inverse[i in a where r.x[i] > 0] = 1 / r.x[i]
-        metric inside = sum[i in a where r.x[i] > 0](inverse[i])
-        metric outside = sum[i in a](inverse[i])
-        """
-    )
-    inside, outside = spec.blocks[0].metrics
-    assert metric_of(inside, environment_of(spec), row()) == 1.25
-    with pytest.raises(EvaluationError, match="inverse has no entry here"):
-        metric_of(outside, environment_of(spec), row())
-
-
 def test_equal_calls_are_one_call() -> None:
     calls: list[tuple[str, tuple[Any, ...]]] = []
 

@@ -131,6 +131,21 @@ def test_a_misfit_names_its_rows(tmp_path: Path) -> None:
     assert (fact["rows"], fact["count"], fact["total"]) == ("rows 4, 6", "2", "10")
 
 
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("real", "finite numbers"),
+        ("real in [0, inf]", "finite numbers, at least 0"),
+        ("real in [-inf, 1]", "finite numbers, at most 1"),
+        ("real in [0, 1]", "finite numbers, at least 0 and at most 1"),
+    ],
+)
+def test_an_infinite_number_fits_nowhere(type: str, expected: str, tmp_path: Path) -> None:
+    with pytest.raises(Refusal) as refusal:
+        rows(tmp_path, GOOD.replace("0.3", "inf"), f"x: {type}, y: {type}")
+    assert refusal.value.diagnostics[0].fact["expected"] == expected
+
+
 def test_rows_that_are_not_given_and_sources_that_cannot_be_loaded() -> None:
     bound = text().replace('rows = csv("rows.csv", split = [0.6, 0.2, 0.2])', "rows")
     for spec_text, code in ((bound, "PD530"), (bound.replace("data rows {", "data rows = mnist() {"), "PD537")):
