@@ -37,13 +37,13 @@ def refuse_unsolved(graph: Graph) -> None:
             raise refuse("PD293", data.grouped, data=data.data)
 
 
-def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[tuple[nn.Module, float], ...]:
-    """The terms that need no data: modules from the models to a scaled number, and what each was divided by."""
+def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[nn.Module, ...]:
+    """The terms that need no data: modules from the models to a scaled number."""
     constants = Constants(graph.knowns, graph.sizes)
     terms = []
     for term in graph.data_free:
         emission = Emission(constants, graph.sizes, models, dtype)
-        terms.append((_WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale))), term.scale))
+        terms.append(_WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale))))
     return tuple(terms)
 
 

@@ -53,7 +53,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
         blocks=tuple(Block(program, tables[program.data]) for program in programs),
         models=models,
         settings=graph.spec.solve,
-        terms=tuple(Term(module, scale) for module, scale in data_free_terms(graph, models, dtype)),
+        terms=tuple(Term(module, graph.objective_scale) for module in data_free_terms(graph, models, dtype)),
         sizes=graph.sizes,
         knowns=graph.knowns,
     )
