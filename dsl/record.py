@@ -65,7 +65,14 @@ else:
         def __delattr__(self: Any, name: str) -> None:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
 
-        for method in (__init__, __eq__, __hash__, __repr__, __setattr__, __delattr__):
+        def __getstate__(self: Any) -> list[Any]:
+            return [getattr(self, item.name) for item in every]
+
+        def __setstate__(self: Any, state: list[Any]) -> None:
+            for item, value in zip(every, state, strict=True):
+                put(self, item.name, value)
+
+        for method in (__init__, __eq__, __hash__, __repr__, __setattr__, __delattr__, __getstate__, __setstate__):
             if method.__name__ not in cls.__dict__:
                 setattr(made, method.__name__, method)
         return made

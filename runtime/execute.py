@@ -23,13 +23,15 @@ from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
+from pdual.runtime.evaluations.context import evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RunFolder
 from pdual.runtime.metrics import Measured
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import LogLine, Metrics, RunRecord
+from pdual.runtime.records import LogLine, Metrics, Recovery, RunRecord, SplitMetrics
+from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
 from pdual.runtime.verdict import Verdict, verdict
@@ -184,8 +186,8 @@ def _solve(
 
 def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) -> Outcome:
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
-    splits = {split: run.split(found) for split, found in measured.items()}
-    metrics = run.metrics(dual_name(graph, options), splits)
+    splits = {split: _with_evaluations(graph, run, split, run.split(found)) for split, found in measured.items()}
+    metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
     expectations = tuple(
         check_expectation(expect, measured[expect.split], graph.spec.param_values)
         for expect in graph.spec.expects
@@ -194,6 +196,26 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
     return Outcome(run, folder, metrics, verdict(run, measured), expectations)
+
+
+def _with_evaluations(graph: Graph, run: Run, split: str, numbers: SplitMetrics) -> SplitMetrics:
+    """The numbers of a split with what its data sets' sources evaluate besides; of train rows where there are no others."""
+    found: dict[str, Any] = {}
+    for lane in run.lanes:
+        trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
+        if not trained and len(lane.table.splits.get(split, ())):
+            found |= evaluated(graph, run.problem, lane.name, lane.table, lane.table.splits[split])
+    return numbers.model_copy(update={"evaluations": found})
+
+
+def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, Recovery]]:
+    """By data set and split: the multipliers against those that the data set brings along from a solver of its own."""
+    found = {}
+    for lane in run.lanes:
+        if lane.table.multipliers and lane.multipliers.active:
+            passes = {split: items[lane.name].found for split, items in measured.items() if lane.name in items}
+            found[lane.name] = solver_recovery(lane.program, lane.table, passes)
+    return {name: scores for name, scores in found.items() if scores}
 
 
 def _plain(settings: SolveSettings) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import refuse
+from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.builders import builder_of
 from pdual.runtime.context import SourceContext
@@ -46,7 +47,10 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
 
 def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]) -> Problem:
     """The problem of a lowered spec over loaded rows; ``given`` are the models that come from Python."""
-    models = build_models(graph, tables, dtype, given)
+    models = build_models(graph, tables, given)
+    settle(graph, tables, models)
+    copy_frozen(graph, models)
+    models = models.to(dtype)
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,
@@ -59,10 +63,8 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
     )
 
 
-def build_models(
-    graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]
-) -> nn.ModuleDict:
-    """Every model of the spec by name. A frozen one is a copy of the other's initial weights that never trains."""
+def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, nn.Module]) -> nn.ModuleDict:
+    """Every model of the spec by name."""
     rows = max((len(table) for table in tables.values()), default=0)
     models = nn.ModuleDict()
     for model in graph.spec.models:
@@ -74,7 +76,12 @@ def build_models(
             models[model.name] = given[model.name]
         else:
             models[model.name] = build_model(model.architecture, model.signature, graph.sizes, graph.knowns, rows)
+    copy_frozen(graph, models)
+    return models
+
+
+def copy_frozen(graph: Graph, models: nn.ModuleDict) -> None:
+    """A frozen model is a copy of the other's initial weights that never trains."""
     for model in graph.spec.models:
         if model.frozen_of is not None:
             models[model.name] = copy.deepcopy(models[model.frozen_of]).requires_grad_(False)
-    return models.to(dtype)

@@ -101,6 +101,43 @@ class SplitMetrics(Record):
     evaluations: Mapping[str, Any] = {}
 
 
+class Ranking(Record):
+    """How well multipliers rank those of a reference; None where it cannot be said.
+
+    ``auc``: of the reference's tight constraints against the others. ``ndcg``: gain = the reference's multiplier, log2
+    discount. ``spearman``: correlation of ranks.
+    """
+
+    auc: float | None
+    ndcg: float | None
+    spearman: float | None
+
+
+class Recovery(Ranking):
+    """Multipliers of some rows against those of ``against`` (``solver``, or ``pointwise``: another run), over inequalities.
+
+    Scaled; below 1e-4 counts as 0 on both sides; ``active_rate`` is the share of reference multipliers above 1e-3. The scores
+    of the record itself rank all rows and constraints together, ``per_row`` each row, averaged. ``netted``: the two sides of a
+    quantity by their difference. Beside them what needs no learning: ``margin`` ranks by the residual itself, ``constant`` by each
+    constraint's mean reference multiplier on train rows. ``spearman_by_constraint``: over rows, of the constraints that are tight
+    in any, None where either side does not vary. ``correlation``: of each equality part's multipliers.
+    """
+
+    against: str
+    rows: int
+    constraints: int
+    active_rate: float
+    per_row: Ranking
+    netted: Ranking
+    netted_per_row: Ranking
+    margin: Ranking
+    constant: Ranking | None
+    constant_netted: Ranking | None
+    spearman_by_constraint: Mapping[str, float | None]
+    spearman_median: float | None
+    correlation: Mapping[str, float | None]
+
+
 class MultiplierMetrics(Record):
     """How many multipliers there are, and how many numbers hold them."""
 
@@ -139,7 +176,7 @@ class Metrics(Record):
     status: str
     multipliers: MultiplierMetrics
     splits: Mapping[str, SplitMetrics]
-    recovery: Any = None
+    recovery: Mapping[str, Mapping[str, Recovery]] = {}
     timing: Timing
 
 

@@ -12,7 +12,7 @@ from pdual.runtime.lanes import Lane
 from pdual.runtime.metrics import Measured, split_metrics
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile, families
-from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, SplitMetrics, Timing
+from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ class Run:
             free = sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms) if terms else None
         return split_metrics(list(measured.values()), free)
 
-    def metrics(self, dual: str, splits: Mapping[str, SplitMetrics]) -> Metrics:
+    def metrics(
+        self,
+        dual: str,
+        splits: Mapping[str, SplitMetrics],
+        recovery: Mapping[str, Mapping[str, Recovery]] | None = None,
+    ) -> Metrics:
         """``metrics.json``, from the splits that were measured."""
         held = [lane for lane in self.lanes if lane.multipliers.active]
         counts = {
@@ -73,5 +78,6 @@ class Run:
                 bytes=sum(lane.multipliers.bytes for lane in held),
             ),
             splits=splits,
+            recovery=recovery or {},
             timing=self.timing,
         )

@@ -10,7 +10,8 @@ class EvaluationDeclaration:
     """A registered evaluation.
 
     ``sources`` names the data sources that bring it along (empty: every one). ``builder`` is ``"module:function"``, called as
-    ``evaluate(context) -> Mapping[str, JSON value] | None`` once per split at the end of a run.
+    ``evaluate(context: EvaluationContext) -> Mapping[str, JSON value] | None`` for every split of such a data set at the end of a run
+    (``pdual.runtime.evaluations.context``); None where it has nothing to say.
     """
 
     name: str

@@ -27,7 +27,8 @@ ARCHITECTURES: Mapping[str, str] = {
     "graph_pair": f"{_HERE}.architecture_language:GRAPH_PAIR",
     "linear": f"{_HERE}.architecture_plain:LINEAR",
     "mlp": f"{_HERE}.architecture_plain:MLP",
+    "preconditioned": f"{_HERE}.architecture_preconditioned:PRECONDITIONED",
     "power.completed": f"{_HERE}.architecture_power:POWER_COMPLETED",
 }
 
-EVALUATIONS: Mapping[str, str] = {}
+EVALUATIONS: Mapping[str, str] = {"power.projected": f"{_HERE}.evaluations_power:POWER_PROJECTED"}

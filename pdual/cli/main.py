@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli import check, explain, run
+from pdual.cli import check, compare, explain, run
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -29,6 +29,7 @@ app = typer.Typer(
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
+app.command("compare")(compare.compare)
 
 
 def _show_version(asked: bool) -> None:

@@ -64,6 +64,16 @@ def assignments(written: Sequence[str], option: str, expected: str = "NAME=VALUE
     return found
 
 
+def names(written: str, option: str) -> list[str]:
+    """``A,B``: at least one name. Raises PD704."""
+    from pdual.dsl.diagnostics import refuse
+
+    found = [name.strip() for name in written.split(",") if name.strip()]
+    if not found:
+        raise refuse("PD704", option=option, expected="names, separated by commas", found=written)
+    return found
+
+
 def duals(written: Sequence[str]) -> Mapping[str, str]:
     """``KIND`` (for all families, key ``*``) and ``FAMILY=KIND`` as a mapping. Raises PD704."""
     from pdual.understanding import ALL

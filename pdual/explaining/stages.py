@@ -102,7 +102,7 @@ def _code(graph: Graph) -> str:
     from pdual.compiler.assemble import assemble
     from pdual.runtime.prepare import build_models
 
-    models = build_models(graph, {}, torch.float32, {})
+    models = build_models(graph, {}, {}).to(torch.float32)
     return "\n".join(
         f"# over {program.data}\n{program.train.get_submodule('inner').code}"
         for program in assemble(graph, models, torch.float32)

@@ -1,4 +1,4 @@
-"""``power.case``: from a name to known structure. The shipped case needs the standard library only."""
+"""``power.case``: from a name to known structure. A shipped case needs the standard library only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.sources_power import PowerCaseSettings
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.power_checks import check_case
-from pdual.runtime.sources.power_files import SHIPPED_CASE, find_case
+from pdual.runtime.sources.power_files import SHIPPED_CASES, find_case
 from pdual.runtime.sources.power_network import known_of
 from pdual.runtime.sources.power_notes import with_counts
 from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, UnitRow
@@ -26,18 +26,18 @@ def load_case(settings: Settings, context: SourceContext) -> Known:
     """
     assert isinstance(settings, PowerCaseSettings)
     place = find_case(settings.name, context.folder, context.span)
-    case = shipped_case() if place is None else _read(place, settings.name, context)
+    case = shipped_case(settings.name) if place is None else _read(place, settings.name, context)
     check_case(case, context.span)
     return with_counts(known_of(case))
 
 
-def shipped_case() -> Case:
-    """The table that pdual carries: PGLib-OPF v23.07 case30_ieee."""
-    text = files("pdual.runtime.sources").joinpath("data/case30_ieee.json").read_text(encoding="utf-8")
+def shipped_case(name: str) -> Case:
+    """A table that pdual carries, of PGLib-OPF v23.07."""
+    text = files("pdual.runtime.sources").joinpath(f"data/{SHIPPED_CASES[name]}").read_text(encoding="utf-8")
     content = json.loads(text)
     units = zip(_records(content["gen"]), _records(content["gencost"]), strict=True)
     return Case(
-        SHIPPED_CASE,
+        name,
         float(content["base_mva"]),
         tuple(_bus(row) for row in _records(content["bus"])),
         tuple(_unit(position, row | cost) for position, (row, cost) in enumerate(units, 1)),

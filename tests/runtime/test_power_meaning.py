@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -43,8 +44,34 @@ def _text(case: str, spread: float) -> str:
     return text.replace("spread  = 0.2", f"spread  = {spread}")
 
 
-@pytest.mark.parametrize(("case", "spread"), [("pglib_opf_case30_ieee", 0.2), (str(SIX), 0.02)])
+def _published(name: str) -> str:
+    """A case of ``$PDUAL_DATA/power``, else skip."""
+    root = os.environ.get("PDUAL_DATA")
+    place = Path(root or "") / "power" / f"{name}.m"
+    if root is None or not place.is_file():
+        pytest.skip(f"{name} is not here: set PDUAL_DATA")
+    return str(place)
+
+
+CASES = [
+    ("pglib_opf_case30_ieee", 0.2),
+    (str(SIX), 0.02),
+    ("pglib/pglib_opf_case5_pjm", 0.02),
+    ("pglib/pglib_opf_case14_ieee", 0.1),
+    ("pglib/pglib_opf_case57_ieee", 0.02),
+    ("pglib/pglib_opf_case118_ieee", 0.02),
+    ("pglib/pglib_opf_case300_ieee", 0.005),
+    ("matpower/case5", 0.02),
+    ("matpower/case14", 0.1),
+    ("matpower/case57", 0.02),
+    ("matpower/case118", 0.02),
+    ("matpower/case300", 0.005),
+]
+
+
+@pytest.mark.parametrize(("case", "spread"), CASES, ids=[Path(case).stem for case, _ in CASES])
 def test_ipopt_solves_the_compiled_problem(case: str, spread: float, tmp_path: Path) -> None:
+    case = _published(case) if "/" in case and not case.startswith("/") else case
     spec, found = read(Source("opf", _text(case, spread)), {"samples": 10})
     assert spec is not None, found
     context = SourceContext(cache=tmp_path, limit=1)

@@ -1,0 +1,184 @@
+"""What a comparison came to: a table of results, one by constraint, and two of multipliers; for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any
+
+from pdual.comparing import SPLIT, Comparison, Ended
+from pdual.explaining.render import table
+
+if TYPE_CHECKING:
+    from pdual.runtime.records import Ranking, Recovery, SplitMetrics, ViolationMetrics
+
+Number = float | None
+
+#: The numbers of a trial that a table shows.
+Reading = Callable[[Ended], "SplitMetrics"]
+
+
+def lines(found: Comparison) -> Iterator[str]:
+    """Every table, of the test split, or of the train rows where there is none."""
+    yield f"{found.problem}: {_split(found)} rows, {_runs(found)}"
+    for title, read in _readings(found).items():
+        yield ""
+        yield from [f"after {title}"] if title else []
+        yield from table(_results(found, read))
+        yield ""
+        yield f"mean and largest violation by constraint{f', after {title}' if title else ''}"
+        yield from table(_constraints(found, read))
+    for title, tables in _multipliers(found):
+        yield ""
+        yield title
+        yield from table(tables)
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """The content of the JSON document of ``compare``."""
+    return {
+        "problem": found.problem,
+        "trials": [
+            {
+                "dual": item.trial.dual,
+                "seed": item.trial.seed,
+                "folder": str(item.trial.folder),
+                "metrics": item.metrics.model_dump(mode="json", by_alias=True),
+                "recovery": {name: scores.model_dump(mode="json") for name, scores in item.recovery.items()},
+            }
+            for item in found.ended
+        ],
+    }
+
+
+def _runs(found: Comparison) -> str:
+    seeds = len({item.trial.seed for item in found.ended})
+    return "one seed" if seeds == 1 else f"mean ± standard deviation over {seeds} seeds"
+
+
+def _split(found: Comparison) -> str:
+    return SPLIT if all(SPLIT in item.metrics.splits for item in found.ended) else "train"
+
+
+def _readings(found: Comparison) -> dict[str, Reading]:
+    """The split as it was measured (under no name), and each evaluation of it that gives violations of its own."""
+    from pdual.runtime.records import SplitMetrics
+
+    split = _split(found)
+
+    def evaluated(name: str) -> Reading:
+        def read(item: Ended) -> SplitMetrics:
+            scores = item.metrics.splits[split].evaluations[name]
+            kept = {key: scores[key] for key in ("rows", "objective", "metrics", "violation", "families")}
+            return SplitMetrics.model_validate({**kept, "rows_at_cap": None})
+
+        return read
+
+    every = [item.metrics.splits[split].evaluations for item in found.ended]
+    names = [name for name, scores in every[0].items() if "violation" in scores and all(name in x for x in every)]
+    return {"": lambda item: item.metrics.splits[split], **{name: evaluated(name) for name in names}}
+
+
+def _results(found: Comparison, read: Reading) -> list[list[str]]:
+    names = list(dict.fromkeys(name for item in found.ended for name in read(item).metrics))
+    head = ["dual", "objective", *names, *(f"{name}, sd" for name in names)]
+    head += ["violation", "above 1e-4", "largest of a row", "P95", "equalities, largest", "rows met", "s"]
+    return [head, *(_result(dual, found.of(dual), read, names) for dual in found.duals)]
+
+
+def _result(dual: str, trials: Sequence[Ended], read: Reading, names: Sequence[str]) -> list[str]:
+    def each(number: Callable[[SplitMetrics], Number], digits: str = ".4g") -> str:
+        return _spread([number(read(item)) for item in trials], digits)
+
+    def inequality(number: Callable[[ViolationMetrics], float]) -> str:
+        return each(lambda found: number(limits) if (limits := _inequalities(found)) is not None else None)
+
+    return [
+        dual,
+        each(lambda found: found.objective, ".6g"),
+        *(each(lambda found, name=name: found.metrics[name].mean) for name in names),  # type: ignore[misc]
+        *(each(lambda found, name=name: found.metrics[name].std) for name in names),  # type: ignore[misc]
+        inequality(lambda limits: limits.mean.mean),
+        inequality(lambda limits: limits.mean_above.mean),
+        inequality(lambda limits: limits.max.mean),
+        inequality(lambda limits: limits.max.p95),
+        each(lambda found: _equalities(found)),
+        each(lambda found: found.violation.feasible_rows if found.violation is not None else None),
+        _spread([item.metrics.timing.total_s for item in trials], ".0f"),
+    ]
+
+
+def _inequalities(found: SplitMetrics) -> ViolationMetrics | None:
+    return found.violation.inequalities if found.violation is not None else None
+
+
+def _equalities(found: SplitMetrics) -> Number:
+    if found.violation is None or found.violation.equalities is None:
+        return None
+    return found.violation.equalities.max.mean
+
+
+def _constraints(found: Comparison, read: Reading) -> list[list[str]]:
+    families = list(dict.fromkeys(name for item in found.ended for name in read(item).families))
+    rows = [["constraint", "unit", *found.duals]]
+    for family in families:
+        cells, unit = [], ""
+        for dual in found.duals:
+            there = [read(item).families[family] for item in found.of(dual)]
+            unit = there[0].unit
+            cells.append(f"{_spread([x.mean for x in there], '.2g')}, {_spread([x.max for x in there], '.2g')}")
+        rows.append([family, unit, *cells])
+    return rows
+
+
+def _multipliers(found: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
+    """Against the data's own solver on the split, and against an independent pointwise run on rows no network was fitted on."""
+    against = {
+        "multipliers against the solver's, {rows} {split} rows, {constraints} inequalities, {active:.2%} active": [
+            (item, scores[_split(found)])
+            for item in found.ended
+            for scores in item.metrics.recovery.values()
+            if _split(found) in scores
+        ],
+        "multipliers against an independent pointwise run, {rows} train rows that no network was fitted on, "
+        "{constraints} inequalities, {active:.2%} active": [
+            (item, scores) for item in found.ended for scores in item.recovery.values()
+        ],
+    }
+    for title, pairs in against.items():
+        if pairs:
+            first = pairs[0][1]
+            words = {"rows": first.rows, "split": _split(found), "constraints": first.constraints}
+            yield title.format(active=first.active_rate, **words), _recoveries(found, pairs)
+
+
+def _recoveries(found: Comparison, pairs: Sequence[tuple[Ended, Recovery]]) -> list[list[str]]:
+    head = ["dual", "AUC", "NDCG", "Spearman", "by row", "", "", "netted", "", "", "by constraint, median"]
+    parts = list(dict.fromkeys(name for _, scores in pairs for name in scores.correlation))
+    rows = [[*head, *(f"correlation of {name}" for name in parts)]]
+    for dual in found.duals:
+        scores = [recovery for item, recovery in pairs if item.trial.dual == dual]
+        if scores:
+            cells = [*_ranks(scores), *_ranks([x.per_row for x in scores]), *_ranks([x.netted for x in scores])]
+            median = _spread([x.spearman_median for x in scores], ".3f")
+            rows.append([dual, *cells, median, *(_spread([x.correlation[p] for x in scores], ".3f") for p in parts)])
+    every = [recovery for _, recovery in pairs]
+    constant = [x.constant for x in every if x.constant is not None]
+    netted = [x.constant_netted for x in every if x.constant_netted is not None]
+    blank = [""] * len(parts)
+    rows.append(["margin", *_ranks([x.margin for x in every]), "", "", "", "", "", "", "", *blank])
+    rows.append(["constant", *_ranks(constant), "", "", "", *_ranks(netted), "", *blank])
+    return rows
+
+
+def _ranks(scores: Sequence[Ranking]) -> list[str]:
+    return [_spread([getattr(x, name) for x in scores], ".3f") for name in ("auc", "ndcg", "spearman")]
+
+
+def _spread(values: Sequence[Number], digits: str) -> str:
+    """One number, or mean ± standard deviation; ``-`` where there is none."""
+    kept = [value for value in values if value is not None]
+    if not kept:
+        return "-"
+    mean = f"{fmean(kept):{digits}}"
+    return mean if len(kept) == 1 else f"{mean} ± {pstdev(kept):.2g}"

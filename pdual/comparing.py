@@ -1,0 +1,166 @@
+"""The same problem with several duals and seeds: runs that can be gone on with, and what they came to side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdual.compiler.graph import Graph
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.spans import Source
+from pdual.runtime.context import SourceContext
+from pdual.runtime.options import RunOptions
+from pdual.understanding import ALL, understand
+
+if TYPE_CHECKING:
+    from pdual.runtime.execute import Outcome
+    from pdual.runtime.records import Metrics, Recovery
+
+#: The split that is compared.
+SPLIT = "test"
+
+#: The kind of a trial that holds multipliers as the spec says.
+AS_WRITTEN = "spec"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run: how its multipliers are held, its seed, where it lies."""
+
+    dual: str
+    seed: int
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial's numbers, and its multipliers against those of an independent pointwise run: by data set, on the train rows that
+    no network was fitted on (method.md: I_test); nothing where there are none, or the trial has no multipliers of its own there.
+    """
+
+    trial: Trial
+    metrics: Metrics
+    recovery: Mapping[str, Recovery]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All trials of a spec, dual after dual in the order asked for."""
+
+    problem: str
+    duals: tuple[str, ...]
+    ended: tuple[Ended, ...]
+
+    def of(self, dual: str) -> tuple[Ended, ...]:
+        """The trials of one dual."""
+        return tuple(item for item in self.ended if item.trial.dual == dual)
+
+
+def compare(
+    source: Source,
+    context: SourceContext,
+    options: RunOptions,
+    duals: Sequence[str],
+    seeds: int,
+    out: Path,
+    families: Sequence[str] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    began: Callable[[Trial], None] = lambda trial: None,
+) -> Comparison:
+    """Run every dual with every seed under ``out``, each in a folder of its own; what is there already is gone on with.
+
+    Raises a Refusal as a run does.
+    """
+    graphs = {dual: _graph(source, context, options, dual) for dual in duals}
+    _check_families(graphs[duals[0]], families)
+    trials = [Trial(dual, seed, out / f"{dual}-{seed}") for dual in duals for seed in range(seeds)]
+    performed: dict[Trial, Outcome] = {}
+    for trial in trials:
+        began(trial)
+        performed[trial] = _performed(source, context, options, trial, stop)
+    references: dict[int, Outcome] = {}
+    ended = []
+    for trial in trials:
+        recovery: Mapping[str, Recovery] = {}
+        if _generalises(performed[trial]) and not stop():
+            seed = (trial.seed + 1) % max(2, seeds)
+            if seed not in references:
+                reference = Trial("pointwise", seed, out / f"pointwise-{seed}")
+                if reference not in performed:
+                    began(reference)
+                    performed[reference] = _performed(source, context, options, reference, stop)
+                references[seed] = performed[reference]
+            recovery = _recovered(performed[trial], references[seed], families)
+        ended.append(Ended(trial, performed[trial].metrics, recovery))
+    return Comparison(performed[trials[0]].run.problem.name, tuple(duals), tuple(ended))
+
+
+def _graph(source: Source, context: SourceContext, options: RunOptions, dual: str) -> Graph:
+    understood = understand(source, options.overrides, _kinds(dual), options.minimize, context)
+    understood.refuse()
+    assert understood.graph is not None
+    return understood.graph
+
+
+def _kinds(dual: str) -> dict[str, str]:
+    return {} if dual == AS_WRITTEN else {ALL: dual}
+
+
+def _check_families(graph: Graph, families: Sequence[str] | None) -> None:
+    known = list(dict.fromkeys(part.layout.family for data in graph.data for part in data.parts))
+    for name in families or ():
+        if name not in known:
+            expected = "names of constraints: " + ", ".join(f"`{item}`" for item in known)
+            raise refuse("PD704", option="--over", expected=expected, found=name)
+
+
+def _performed(
+    source: Source, context: SourceContext, options: RunOptions, trial: Trial, stop: Callable[[], bool]
+) -> Outcome:
+    from pdual.runtime.execute import execute
+
+    graph = _graph(source, context, options, trial.dual)
+    own = replace(
+        options,
+        dual=_kinds(trial.dual),
+        seed=trial.seed,
+        out=trial.folder,
+        resume=(trial.folder / "checkpoint").is_dir(),
+    )
+    return execute(graph, source.text, own, context, progress=context.progress, stop=stop)
+
+
+def _generalises(outcome: Outcome) -> bool:
+    held = [lane.multipliers for lane in outcome.run.lanes if lane.multipliers.active]
+    return bool(held) and all(multipliers.generalises and multipliers.parameters for multipliers in held)
+
+
+def _recovered(outcome: Outcome, reference: Outcome, families: Sequence[str] | None) -> dict[str, Any]:
+    """On I_test: rows of the train split that this run's networks were not fitted on, and the reference saw."""
+    import torch
+
+    from pdual.runtime.duals.build import fit_positions
+    from pdual.runtime.evaluation import evaluate
+    from pdual.runtime.recovery import Reference, recovery
+
+    found = {}
+    others = {lane.name: lane for lane in reference.run.lanes}
+    for place, lane in enumerate(outcome.run.lanes):
+        train = lane.table.splits["train"]
+        fitted = fit_positions(train, outcome.run.problem.settings.fit, outcome.run.options.seed + place)
+        unseen = torch.ones(len(train), dtype=torch.bool, device=train.device)
+        unseen[fitted] = False
+        if not bool(unseen.any()) or not lane.multipliers.active:
+            continue
+        saw = others[lane.name].evaluate("train").multipliers
+        assert saw is not None
+        reads = lane.multipliers.reads
+        own = evaluate(
+            lane.program, lane.table, train[unseen], lane.evaluation_batch, lane.multipliers, reads, seen=False
+        )
+        found[lane.name] = recovery(
+            lane.program.layout, own, Reference("pointwise", saw[unseen]), saw[~unseen], families
+        )
+    return found

@@ -1,0 +1,44 @@
+"""What an evaluation is handed, and how a data set's evaluations are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+from pdual.compiler.graph import Graph
+from pdual.dsl.declarations.registry import evaluations
+from pdual.runtime.data import Table
+from pdual.runtime.problem import Problem
+
+Scores: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class EvaluationContext:
+    """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode."""
+
+    graph: Graph
+    problem: Problem
+    data: str
+    table: Table
+    ids: Tensor
+
+
+def evaluated(graph: Graph, problem: Problem, data: str, table: Table, ids: Tensor) -> dict[str, Scores]:
+    """The evaluations that the data set's source brings along, by name; those that have nothing to say are left out."""
+    source = next(item.source for item in graph.spec.data if item.name == data)
+    context = EvaluationContext(graph, problem, data, table, ids)
+    found = {}
+    for name, declaration in evaluations().items():
+        if declaration.sources and source not in declaration.sources:
+            continue
+        module, function = declaration.builder.split(":")
+        evaluate: Callable[[EvaluationContext], Scores | None] = getattr(import_module(module), function)
+        scores = evaluate(context)
+        if scores is not None:
+            found[name] = scores
+    return found

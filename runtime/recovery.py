@@ -1,0 +1,191 @@
+"""Multipliers against a reference: another run that saw the rows, or a solver of its own (method.md, "What is measured")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pdual.compiler.layout import Layout, Sense
+from pdual.compiler.program import Program
+from pdual.runtime.data import Table
+from pdual.runtime.evaluation import Pass
+from pdual.runtime.ranking import Reals, auc, mean, ndcg, pearson, spearman
+from pdual.runtime.records import Ranking, Recovery
+
+#: A reference multiplier above this is one of a tight constraint; scaled.
+TIGHT = 1e-3
+
+#: A multiplier below this counts as 0 on both sides: an interior point leaves 1e-9 where a constraint is slack. Scaled.
+SILENT = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Scaled multipliers of some rows, [n, columns]; NaN in columns that it says nothing about. ``source`` names where from."""
+
+    source: str
+    values: Tensor
+
+
+def solver_reference(program: Program, table: Table, ids: Tensor) -> Reference | None:
+    """The table's own multipliers of these rows, scaled; None where it has none of any part."""
+    layout = program.layout
+    values = torch.full((len(ids), layout.columns), torch.nan, dtype=torch.float64)
+    units = torch.tensor(program.multiplier_units, dtype=torch.float64)
+    for part, start in zip(layout.parts, layout.starts, strict=True):
+        own = table.multipliers.get(part.name)
+        if own is None:
+            continue
+        entries = own.index_select(0, ids.to(own.device)).double().cpu()
+        if entries.shape[1] != part.size:  # of every member, also of those that have no row
+            entries = entries[:, [members[0] for members in part.members]]
+        columns = slice(start, start + part.size)
+        values[:, columns] = entries / units[columns]
+    return None if bool(values.isnan().all()) else Reference("solver", values)
+
+
+def solver_recovery(
+    program: Program, table: Table, passes: Mapping[str, Pass], families: Sequence[str] | None = None
+) -> dict[str, Recovery]:
+    """By split: the multipliers of each pass against the table's own; nothing where either side has none."""
+    training = solver_reference(program, table, table.splits["train"])
+    if training is None:
+        return {}
+    found = {}
+    for split, item in passes.items():
+        reference = solver_reference(program, table, item.ids)
+        if reference is not None and item.multipliers is not None and not bool(item.multipliers.isnan().any()):
+            found[split] = recovery(program.layout, item, reference, training.values, families)
+    return found
+
+
+def recovery(
+    layout: Layout,
+    found: Pass,
+    reference: Reference,
+    training: Tensor | None = None,
+    families: Sequence[str] | None = None,
+) -> Recovery:
+    """The scores of a pass's multipliers on its rows.
+
+    ``training`` [m, columns] are reference multipliers of train rows, for the row ``constant``; ``families`` restricts the
+    inequalities that are ranked. Equalities have multipliers of either sign and are correlated instead.
+    """
+    assert found.multipliers is not None
+    truth, said = _numbers(reference.values), _numbers(found.multipliers)
+    ranked = _columns(layout, Sense.AT_MOST, truth, families)
+    wanted = _silenced(truth[:, ranked])
+    rivals = {"learned": _silenced(said[:, ranked]), "margin": _numbers(found.residuals)[:, ranked]}
+    if training is not None:
+        level = _numbers(training)[:, ranked].mean(0)
+        rivals["constant"] = np.broadcast_to(_silenced(level), wanted.shape).copy()
+    pairs = _pairs(layout, ranked)
+    own = rivals["learned"]
+    by_constraint = spearman(wanted.T.copy(), own.T.copy()) if len(wanted) > 1 else np.full(len(ranked), np.nan)
+    moving = wanted.max(0, initial=0.0) > TIGHT if len(wanted) else np.zeros(len(ranked), bool)
+    names = _names(layout)
+    return Recovery(
+        **_ranking(wanted.reshape(1, -1), own.reshape(1, -1)).model_dump(),
+        against=reference.source,
+        rows=len(wanted),
+        constraints=len(ranked),
+        active_rate=float((wanted > TIGHT).mean()) if wanted.size else 0.0,
+        per_row=_ranking(wanted, own),
+        netted=_ranking(_netted(wanted, pairs).reshape(1, -1), _netted(own, pairs).reshape(1, -1)),
+        netted_per_row=_ranking(_netted(wanted, pairs), _netted(own, pairs)),
+        margin=_ranking(wanted.reshape(1, -1), rivals["margin"].reshape(1, -1)),
+        constant=_ranking(wanted.reshape(1, -1), rivals["constant"].reshape(1, -1)) if "constant" in rivals else None,
+        constant_netted=(
+            _ranking(_netted(wanted, pairs).reshape(1, -1), _netted(rivals["constant"], pairs).reshape(1, -1))
+            if "constant" in rivals
+            else None
+        ),
+        spearman_by_constraint={
+            names[column]: None if np.isnan(value) else float(value)
+            for column, value, moves in zip(ranked, by_constraint, moving, strict=True)
+            if moves
+        },
+        spearman_median=_median(by_constraint[moving]),
+        correlation=_correlations(layout, truth, said),
+    )
+
+
+def _ranking(wanted: Reals, score: Reals) -> Ranking:
+    if not wanted.size:
+        return Ranking(auc=None, ndcg=None, spearman=None)
+    return Ranking(
+        auc=mean(auc(wanted > TIGHT, score)),
+        ndcg=mean(ndcg(wanted, score)),
+        spearman=mean(spearman(wanted, score)),
+    )
+
+
+def _median(values: Reals) -> float | None:
+    kept = values[~np.isnan(values)]
+    return float(np.median(kept)) if len(kept) else None
+
+
+def _columns(layout: Layout, sense: Sense, truth: Reals, families: Sequence[str] | None) -> list[int]:
+    """The columns of a sense on which the reference says something."""
+    told = [int(count) == 0 for count in np.isnan(truth).sum(axis=0)]
+    return [
+        column
+        for part, start in zip(layout.parts, layout.starts, strict=True)
+        for column in range(start, start + part.size)
+        if part.sense is sense and told[column] and (families is None or part.family in families)
+    ]
+
+
+def _pairs(layout: Layout, ranked: Sequence[int]) -> list[tuple[int, int]]:
+    """Positions, within ``ranked``, of the lower and the upper side of every entry that has both.
+
+    Of a quantity without room between its limits only their difference is determined, so a pair is compared by it: the
+    net of both goes to the side that it points to.
+    """
+    sides: dict[tuple[str, str, tuple[int, ...]], dict[str, int]] = {}
+    where = {column: position for position, column in enumerate(ranked)}
+    for part, start in zip(layout.parts, layout.starts, strict=True):
+        component, _, side = part.part.rpartition(".")
+        if side not in ("lower", "upper"):
+            continue
+        for entry, members in enumerate(part.members):
+            if start + entry in where:
+                sides.setdefault((part.family, component, members), {})[side] = where[start + entry]
+    return [(found["lower"], found["upper"]) for found in sides.values() if len(found) == 2]
+
+
+def _netted(values: Reals, pairs: Sequence[tuple[int, int]]) -> Reals:
+    if not pairs:
+        return values
+    low, high = (np.array(side) for side in zip(*pairs, strict=True))
+    net, found = values[:, high] - values[:, low], values.copy()
+    found[:, high], found[:, low] = np.maximum(net, 0.0), np.maximum(-net, 0.0)
+    return found
+
+
+def _correlations(layout: Layout, truth: Reals, said: Reals) -> Mapping[str, float | None]:
+    """Of the multipliers of each equality part, over all its rows and entries."""
+    found: dict[str, float | None] = {}
+    for part, start in zip(layout.parts, layout.starts, strict=True):
+        columns = slice(start, start + part.size)
+        if part.sense is Sense.EQUAL and part.size and not np.isnan(truth[:, columns]).any():
+            value = pearson(truth[:, columns].reshape(1, -1), said[:, columns].reshape(1, -1))[0]
+            found[part.name] = None if np.isnan(value) else float(value)
+    return found
+
+
+def _names(layout: Layout) -> list[str]:
+    return [f"{part.name}[{address}]" if address else part.name for part in layout.parts for address in part.addresses]
+
+
+def _silenced(values: Reals) -> Reals:
+    return np.where(values < SILENT, 0.0, values)
+
+
+def _numbers(values: Tensor) -> Reals:
+    found: Reals = values.detach().double().cpu().numpy()
+    return found
