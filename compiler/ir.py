@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis
@@ -28,9 +28,11 @@ class Scalar(StrEnum):
     OPAQUE = "opaque"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class IndexAxis:
-    """An index over a set; ``level`` tells apart indices over one set that meet in one expression."""
+class IndexAxis(NamedTuple):
+    """An index over a set; ``level`` tells apart indices over one set that meet in one expression.
+
+    A named tuple because walks look it up tens of thousands of times.
+    """
 
     set: str
     level: int = 0

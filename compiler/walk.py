@@ -81,6 +81,10 @@ class Walk:
                 return Interval(0.0, inf)
             case "features" | "feature_input" | "call":
                 return EVERYTHING
+        if node.operation in ("add", "subtract"):
+            first = node.arguments[0]
+            if self.range(first, indices, inner if first.inner else ()) == EVERYTHING:
+                return EVERYTHING  # whatever is added: the other side need not be walked
         rule = OPERATIONS[node.operation].interval
         assert rule is not None, node.operation
         return rule(*(self.range(a, indices, inner if a.inner else ()) for a in node.arguments))
@@ -138,7 +142,10 @@ class Walk:
             placed = {**indices, axis: member}
             kept = self.range(node.arguments[1], placed) if len(node.arguments) > 1 else TRUE
             if kept != FALSE:
-                items.append((self.range(body, placed, inner if body.inner else ()), kept))
+                found = self.range(body, placed, inner if body.inner else ())
+                if function == "sum" and found == EVERYTHING:
+                    return EVERYTHING
+                items.append((found, kept))
         return REDUCTIONS[function].interval(items)
 
     def _scatter(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
@@ -157,6 +164,8 @@ class Walk:
                 if kept != FALSE:
                     certain = place.is_point and kept == TRUE
                     found = self.range(body, placed, inner if body.inner else ())
+                    if function == "sum" and found == EVERYTHING:
+                        return EVERYTHING
                     items.append((found, TRUE if certain else EITHER))
         return REDUCTIONS[function].interval(items)
 

@@ -119,8 +119,8 @@ class Recovery(Ranking):
     Scaled; below 1e-4 counts as 0 on both sides; ``active_rate`` is the share of reference multipliers above 1e-3. The scores
     of the record itself rank all rows and constraints together, ``per_row`` each row, averaged. ``netted``: the two sides of a
     quantity by their difference. Beside them what needs no learning: ``margin`` ranks by the residual itself, ``constant`` by each
-    constraint's mean reference multiplier on train rows. ``spearman_by_constraint``: over rows, of the constraints that are tight
-    in any, None where either side does not vary. ``correlation``: of each equality part's multipliers.
+    constraint's mean reference multiplier on train rows. ``spearman_by_constraint``: over rows, netted, of the constraints that
+    are tight in any, None where either side does not vary. ``correlation``: of each equality part's multipliers.
     """
 
     against: str

@@ -85,8 +85,9 @@ def recovery(
         rivals["constant"] = np.broadcast_to(_silenced(level), wanted.shape).copy()
     pairs = _pairs(layout, ranked)
     own = rivals["learned"]
-    by_constraint = spearman(wanted.T.copy(), own.T.copy()) if len(wanted) > 1 else np.full(len(ranked), np.nan)
-    moving = wanted.max(0, initial=0.0) > TIGHT if len(wanted) else np.zeros(len(ranked), bool)
+    net, own_net = _netted(wanted, pairs), _netted(own, pairs)
+    by_constraint = spearman(net.T.copy(), own_net.T.copy()) if len(wanted) > 1 else np.full(len(ranked), np.nan)
+    moving = net.max(0, initial=0.0) > TIGHT if len(wanted) else np.zeros(len(ranked), bool)
     names = _names(layout)
     return Recovery(
         **_ranking(wanted.reshape(1, -1), own.reshape(1, -1)).model_dump(),
@@ -95,12 +96,12 @@ def recovery(
         constraints=len(ranked),
         active_rate=float((wanted > TIGHT).mean()) if wanted.size else 0.0,
         per_row=_ranking(wanted, own),
-        netted=_ranking(_netted(wanted, pairs).reshape(1, -1), _netted(own, pairs).reshape(1, -1)),
-        netted_per_row=_ranking(_netted(wanted, pairs), _netted(own, pairs)),
+        netted=_ranking(net.reshape(1, -1), own_net.reshape(1, -1)),
+        netted_per_row=_ranking(net, own_net),
         margin=_ranking(wanted.reshape(1, -1), rivals["margin"].reshape(1, -1)),
         constant=_ranking(wanted.reshape(1, -1), rivals["constant"].reshape(1, -1)) if "constant" in rivals else None,
         constant_netted=(
-            _ranking(_netted(wanted, pairs).reshape(1, -1), _netted(rivals["constant"], pairs).reshape(1, -1))
+            _ranking(net.reshape(1, -1), _netted(rivals["constant"], pairs).reshape(1, -1))
             if "constant" in rivals
             else None
         ),
