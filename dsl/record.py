@@ -1,8 +1,8 @@
 """Frozen, slotted dataclasses that are quick to define.
 
-The standard decorator writes and compiles half a dozen functions for every class: about a millisecond each, and the language
-has over a hundred node classes that every `pdual check` would wait for. These share generic methods instead; a record is a
-dataclass to `fields`, `replace`, pattern matching and the type checker.
+The standard decorator writes and compiles half a dozen functions for every class and makes the class twice: about a millisecond
+each, and the language has over a hundred node classes that every `pdual check` would wait for. These are made once and share generic
+methods; a record is a dataclass to `fields`, `replace`, pattern matching and the type checker.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
 else:
-    from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+    import dataclasses
+    import inspect
+    from dataclasses import MISSING, Field, FrozenInstanceError, field
 
     def record(*, frozen: bool, slots: bool) -> Any:
         """A decorator: like ``dataclass(frozen=True, slots=True)``; both have to be written, and to be true."""
@@ -21,17 +23,31 @@ else:
         return _record
 
     def _record(cls: type) -> type:
-        made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-        every = fields(made)
+        inherited = {}
+        for base in reversed(cls.__mro__[1:]):
+            inherited |= getattr(base, "__dataclass_fields__", {})
+        declared = dict(inherited)
+        for name, annotation in inspect.get_annotations(cls).items():
+            default = cls.__dict__.get(name, MISSING)
+            item = default if isinstance(default, Field) else field(default=default)
+            item.name, item.type, item._field_type = name, annotation, dataclasses._FIELD
+            item.kw_only = item.kw_only is True
+            declared[name] = item
+        every = tuple(declared.values())
         positional = tuple(item.name for item in every if not item.kw_only)
         names = frozenset(item.name for item in every)
         defaults = {item.name: item.default for item in every if item.default is not MISSING}
         factories = {item.name: item.default_factory for item in every if item.default_factory is not MISSING}
         compared = tuple(item.name for item in every if item.compare)
         shown = tuple(item.name for item in every if item.repr)
+        whole = len(every) if len(positional) == len(every) else -1  # values that need no names and no defaults
         put = object.__setattr__
 
         def __init__(self: Any, *values: Any, **named: Any) -> None:
+            if not named and len(values) == whole:
+                for name, value in zip(positional, values, strict=True):
+                    put(self, name, value)
+                return
             if len(values) > len(positional):
                 raise TypeError(f"{cls.__name__} takes {len(positional)} positional arguments, found {len(values)}")
             given = dict(zip(positional, values, strict=False))
@@ -72,9 +88,15 @@ else:
             for item, value in zip(every, state, strict=True):
                 put(self, item.name, value)
 
+        dropped = {*declared, "__dict__", "__weakref__"}
+        content = {name: value for name, value in cls.__dict__.items() if name not in dropped}
         for method in (__init__, __eq__, __hash__, __repr__, __setattr__, __delattr__, __getstate__, __setstate__):
-            if method.__name__ not in cls.__dict__:
-                setattr(made, method.__name__, method)
+            content.setdefault(method.__name__, method)
+        content["__slots__"] = tuple(name for name in declared if name not in inherited)
+        content["__dataclass_fields__"] = declared
+        content["__match_args__"] = positional
+        made = type(cls)(cls.__name__, cls.__bases__, content)
+        made.__qualname__ = cls.__qualname__
         return made
 
 

@@ -117,14 +117,20 @@ def family_metrics(profile: Profile) -> dict[str, FamilyMetrics]:
 
 
 def summary(values: Tensor) -> Summary:
-    """Mean, standard deviation, 95th percentile (linear interpolation) and maximum of [n] numbers; zeros
+    """Mean, standard deviation, median, 95th percentile (linear interpolation) and maximum of [n] numbers; zeros
     where n is 0.
     """
     moments = spread(values)
     if not len(values):
-        return Summary(mean=0.0, std=0.0, p95=0.0, max=0.0)
+        return Summary(mean=0.0, std=0.0, median=0.0, p95=0.0, max=0.0)
     ordered = values.double().sort().values
-    return Summary(mean=moments.mean, std=moments.std, p95=_quantile(ordered, 0.95), max=float(ordered[-1]))
+    return Summary(
+        mean=moments.mean,
+        std=moments.std,
+        median=_quantile(ordered, 0.5),
+        p95=_quantile(ordered, 0.95),
+        max=float(ordered[-1]),
+    )
 
 
 def spread(values: Tensor) -> Spread:

@@ -30,8 +30,9 @@ class Spread(Record):
 
 
 class Summary(Spread):
-    """Adds the tail."""
+    """Adds the middle and the tail."""
 
+    median: float
     p95: float
     max: float
 

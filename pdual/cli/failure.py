@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,12 +53,18 @@ def _report(found: Sequence[Diagnostic], arguments: Sequence[str], source: Sourc
 
 def _stage(error: BaseException) -> str:
     """The innermost module of ours that the error came through."""
+    import traceback
+
     frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
     ours = [name for name in frames if str(name).split(".")[0] == "pdual"]
     return f"`{ours[-1]}`" if ours else "`pdual`"
 
 
 def _saved(error: BaseException, arguments: Sequence[str]) -> str:
+    import platform
+    import tempfile
+    import traceback
+
     from pdual import __version__
 
     handle, path = tempfile.mkstemp(prefix="pdual-bug-", suffix=".txt")

@@ -10,14 +10,14 @@ def violation(unit: str, **further: ViolationMetrics) -> SplitViolation:
         unit=unit,
         mean=Spread(mean=0.01, std=0),
         mean_above=Above(mean=0, std=0, threshold=1e-4, entries=0),
-        max=Summary(mean=0.02, std=0, p95=0.1, max=0.3),
+        max=Summary(mean=0.02, std=0, median=0, p95=0.1, max=0.3),
         feasible_rows=0.25,
         **further,
     )
 
 
 def split(found: SplitViolation | None) -> SplitMetrics:
-    gap = Summary(mean=-0.04552, std=0.0271, p95=0, max=0)
+    gap = Summary(mean=-0.04552, std=0.0271, median=0, p95=0, max=0)
     return SplitMetrics(
         rows=1000, objective=8208.5, metrics={"gap": gap}, violation=found, families={}, rows_at_cap=0.5
     )

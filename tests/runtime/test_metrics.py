@@ -130,7 +130,7 @@ def test_without_constraints_there_is_an_objective_only() -> None:
 
 
 def test_a_summary_of_nothing() -> None:
-    assert summary(torch.zeros(0)).model_dump() == {"mean": 0.0, "std": 0.0, "p95": 0.0, "max": 0.0}
+    assert summary(torch.zeros(0)).model_dump() == {"mean": 0.0, "std": 0.0, "median": 0.0, "p95": 0.0, "max": 0.0}
 
 
 NUMBER = st.floats(-3, 3).map(lambda x: round(x, 3))
@@ -172,6 +172,7 @@ def test_against_a_loop_over_entries(drawn: tuple[list[list[float]], list[list[b
     assert total.mean.mean == pytest.approx(statistics.fmean(means) if means else 0, abs=1e-12)
     assert total.mean.std == pytest.approx(statistics.pstdev(means) if means else 0, abs=1e-9)
     assert total.max.mean == pytest.approx(statistics.fmean(largest), abs=1e-12)
+    assert total.max.median == pytest.approx(statistics.median(largest), abs=1e-12)
     assert total.max.max == pytest.approx(max(largest), abs=1e-12)
     assert total.mean_above.mean == pytest.approx(statistics.fmean(above) if above else 0, abs=1e-12)
     assert total.mean_above.entries == pytest.approx(len(above) / max(1, live_entries))
