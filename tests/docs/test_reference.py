@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pdual.cli.main import perform
-from pdual.dsl.declarations.registry import architectures, sources
+from pdual.dsl.declarations.registry import architectures, evaluations, sources
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
 
@@ -25,7 +25,7 @@ def named(page: str) -> set[str]:
     "names",
     [
         sorted([*FUNCTIONS, *REDUCTIONS, *AGGREGATES]),
-        sorted(name for name in [*sources(), *architectures()] if name),
+        sorted(name for name in [*sources(), *architectures(), *evaluations()] if name),
         sorted(SolveSettings.model_fields),
     ],
 )
@@ -37,7 +37,9 @@ def test_what_it_says_is_registered_is_registered():
     (line,) = [
         paragraph for paragraph in (DOCS / "language.md").read_text().split("\n\n") if paragraph.startswith("Sources:")
     ]
-    assert set(re.findall(r"`([\w.]+)`", line)) == {name for name in [*sources(), *architectures()] if name}
+    assert set(re.findall(r"`([\w.]+)`", line)) == {
+        name for name in [*sources(), *architectures(), *evaluations()] if name
+    }
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "run", "compare"])
