@@ -32,6 +32,7 @@ from pdual.dsl.declarations.architecture_power import (
     PowerCompletedSettings,
     proposal_signature,
 )
+from pdual.dsl.declarations.architecture_preconditioned import PRECONDITIONED, PreconditionedSettings
 from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, Settings
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Output, Signature
@@ -253,6 +254,32 @@ class TestPower:
         assert subjects(POWER_COMPLETED, DISPATCH, settings) == ["load", "p", "v", "inputs"]
 
 
+class TestPreconditioned:
+    SETTINGS = PreconditionedSettings(proposer=ArchitectureUse("mlp", MlpSettings(hidden=(8,))), start=(1.0, 0.0))
+
+    def test_features_and_count_are_the_proposers(self) -> None:
+        assert subjects(PRECONDITIONED, DISPATCH, self.SETTINGS) == []
+        own = self.SETTINGS.proposer.settings
+        assert PRECONDITIONED.features(DISPATCH, self.SETTINGS, SIZES) == MLP.features(DISPATCH, own, SIZES)
+        assert PRECONDITIONED.parameters(DISPATCH, self.SETTINGS, SIZES) == MLP.parameters(DISPATCH, own, SIZES)
+
+    @pytest.mark.parametrize(
+        ("given", "settings", "expected"),
+        [
+            (DISPATCH, SETTINGS.model_copy(update={"start": (0.5,)}), []),
+            (DISPATCH, SETTINGS.model_copy(update={"start": (1.0, 0.0, 0.0)}), ["start"]),
+            (replace(DISPATCH, outputs=(Output("v", real("bus"), 0.9, None), DISPATCH.outputs[1])), SETTINGS, ["v"]),
+        ],
+    )
+    def test_what_is_refused(self, given: Signature, settings: Settings, expected: list[str]) -> None:
+        assert subjects(PRECONDITIONED, given, settings) == expected
+
+    def test_the_proposer_complains_too(self) -> None:
+        elsewhere = ArchitectureUse("gnn", GnnSettings(edges=(map_to("node", "line"), map_to("node", "line"))))
+        settings = PreconditionedSettings(proposer=elsewhere)
+        assert "inputs" in subjects(PRECONDITIONED, DISPATCH, settings)
+
+
 class TestLanguage:
     LM = Signature(
         (("prompt", TEXT), ("answer", TEXT)),
@@ -300,7 +327,7 @@ class TestLanguage:
 
 def test_every_shipped_architecture_has_its_own_name_and_positional_settings() -> None:
     shipped = architectures()
-    assert len(shipped) == 8
+    assert len(shipped) == 9
     assert [item.name for item in shipped.values()] == list(shipped)
     for item in shipped.values():
         assert set(item.positional) <= set(item.settings.model_fields)
