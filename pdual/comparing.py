@@ -47,11 +47,12 @@ class Ended:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All trials of a spec, dual after dual in the order asked for."""
+    """All trials of a spec, dual after dual in the order asked for; ``families`` are the constraints that are ranked, None for all."""
 
     problem: str
     duals: tuple[str, ...]
     ended: tuple[Ended, ...]
+    families: tuple[str, ...] | None = None
 
     def of(self, dual: str) -> tuple[Ended, ...]:
         """The trials of one dual."""
@@ -94,7 +95,9 @@ def compare(
                 references[seed] = performed[reference]
             recovery = _recovered(performed[trial], references[seed], families)
         ended.append(Ended(trial, performed[trial].metrics, recovery))
-    return Comparison(performed[trials[0]].run.problem.name, tuple(duals), tuple(ended))
+    return Comparison(
+        performed[trials[0]].run.problem.name, tuple(duals), tuple(ended), tuple(families) if families else None
+    )
 
 
 def _graph(source: Source, context: SourceContext, options: RunOptions, dual: str) -> Graph:

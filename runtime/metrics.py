@@ -69,7 +69,24 @@ def split_violation(profiles: Sequence[Profile]) -> SplitViolation:
         **both.model_dump() if both else {},
         inequalities=violation(profiles, (Sense.AT_MOST,)),
         equalities=violation(profiles, (Sense.EQUAL,)),
+        groups={name: mean for profile in profiles for name, mean in _groups(profile).items()},
     )
+
+
+def _groups(profile: Profile) -> dict[str, float]:
+    """By inequality and component (``generation.re``): the mean violation of the entries above the tolerance."""
+    parts: dict[str, list[PartLayout]] = {}
+    for part in profile.layout.parts:
+        if part.sense is Sense.AT_MOST:
+            component = part.part.split(".")[0]
+            name = f"{part.family}.{component}" if component in ("re", "im") else part.family
+            parts.setdefault(name, []).append(part)
+    found = {}
+    for name, pieces in parts.items():
+        columns = profile.columns(pieces)
+        exceeding = profile.violation[:, columns][profile.violated[:, columns]].double()
+        found[name] = float(exceeding.mean()) if len(exceeding) else 0.0
+    return found
 
 
 def violation(profiles: Sequence[Profile], senses: Sequence[Sense]) -> ViolationMetrics | None:

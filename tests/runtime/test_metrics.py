@@ -98,6 +98,7 @@ def test_every_number_of_a_split_by_hand() -> None:
     assert violation.equalities.max.mean == pytest.approx(0.5)
     assert violation.equalities.feasible_rows == 0.5
     assert violation.feasible_rows == 0
+    assert violation.groups == {"box": pytest.approx((0.1 + 0.02) / 2)}
 
 
 def test_masked_entries_are_no_entries() -> None:
@@ -115,6 +116,13 @@ def test_masked_entries_are_no_entries() -> None:
     assert found.violation.feasible_rows == 0.5
     assert box.multiplier is None
     assert found.rows_at_cap is None
+
+
+def test_groups_tell_real_from_imaginary_parts() -> None:
+    layout = Layout("d", (part("s", "re.upper"), part("s", "im.lower"), part("s", "im.upper"), part("v", "upper")))
+    found = split_metrics([measured([[0.2, 0.0, 0.1, -1.0], [0.4, 0.0005, 0.3, -1.0]], layout=layout)], None)
+    assert found.violation is not None
+    assert found.violation.groups == {"s.re": pytest.approx(0.3), "s.im": pytest.approx(0.2), "v": 0.0}
 
 
 def test_what_is_not_a_number_is_violated() -> None:
