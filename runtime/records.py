@@ -139,6 +139,7 @@ class Recovery(Ranking):
     margin: Ranking
     constant: Ranking | None
     constant_netted: Ranking | None
+    constant_netted_per_row: Ranking | None
     spearman_by_constraint: Mapping[str, float | None]
     spearman_median: float | None
     correlation: Mapping[str, float | None]

@@ -79,12 +79,12 @@ def recovery(
     truth, said = _numbers(reference.values), _numbers(found.multipliers)
     ranked = _columns(layout, Sense.AT_MOST, truth, families)
     wanted = _silenced(truth[:, ranked])
-    rivals = {"learned": _silenced(said[:, ranked]), "margin": _numbers(found.residuals)[:, ranked]}
+    own, margin = _silenced(said[:, ranked]), _numbers(found.residuals)[:, ranked]
+    constant = None
     if training is not None:
-        level = _numbers(training)[:, ranked].mean(0)
-        rivals["constant"] = np.broadcast_to(_silenced(level), wanted.shape).copy()
+        level = _silenced(_numbers(training)[:, ranked].mean(0))
+        constant = np.broadcast_to(level, wanted.shape).copy()
     pairs = _pairs(layout, ranked)
-    own = rivals["learned"]
     net, own_net = _netted(wanted, pairs), _netted(own, pairs)
     by_constraint = spearman(net.T.copy(), own_net.T.copy()) if len(wanted) > 1 else np.full(len(ranked), np.nan)
     moving = net.max(0, initial=0.0) > TIGHT if len(wanted) else np.zeros(len(ranked), bool)
@@ -98,13 +98,12 @@ def recovery(
         per_row=_ranking(wanted, own),
         netted=_ranking(net.reshape(1, -1), own_net.reshape(1, -1)),
         netted_per_row=_ranking(net, own_net),
-        margin=_ranking(wanted.reshape(1, -1), rivals["margin"].reshape(1, -1)),
-        constant=_ranking(wanted.reshape(1, -1), rivals["constant"].reshape(1, -1)) if "constant" in rivals else None,
+        margin=_ranking(wanted.reshape(1, -1), margin.reshape(1, -1)),
+        constant=_ranking(wanted.reshape(1, -1), constant.reshape(1, -1)) if constant is not None else None,
         constant_netted=(
-            _ranking(net.reshape(1, -1), _netted(rivals["constant"], pairs).reshape(1, -1))
-            if "constant" in rivals
-            else None
+            _ranking(net.reshape(1, -1), _netted(constant, pairs).reshape(1, -1)) if constant is not None else None
         ),
+        constant_netted_per_row=_ranking(net, _netted(constant, pairs)) if constant is not None else None,
         spearman_by_constraint={
             names[column]: None if np.isnan(value) else float(value)
             for column, value, moves in zip(ranked, by_constraint, moving, strict=True)
