@@ -32,10 +32,13 @@ def evaluate(context: EvaluationContext) -> Scores | None:
     """The numbers of a split (``objective``, ``metrics``, ``violation``, ``families``) with the model's voltages and powers
     projected, and the share of rows on which Newton's method did not arrive (``unsolved``), which count as they are.
 
-    None where no model maps a demand to voltages and powers, or the demands are on no grid of the spec.
+    None where no one model maps a demand to voltages and powers, where it is not called on these rows, or where the demands are
+    on no grid of the spec.
     """
     settings = next(item.settings for item in context.graph.spec.data if item.name == context.data)
-    named = [(model.name, power_names(model.signature)) for model in context.graph.spec.models]
+    named = [
+        (model.name, power_names(model.signature)) for model in context.graph.spec.models if model.frozen_of is None
+    ]
     models = [(name, names) for name, names in named if names is not None]
     if len(models) != 1 or not isinstance(settings, PowerDemandsSettings):
         return None
@@ -48,6 +51,10 @@ def evaluate(context: EvaluationContext) -> Scores | None:
     exact[name] = stand_in
     program = next(item for item in assemble(context.graph, exact, torch.float64) if item.data == context.data)
     table = context.table.to(torch.device("cpu"), torch.float64)
+    first = table.batch(context.ids[:1].cpu())
+    program.evaluate(first.values, first.ids)
+    if stand_in.inputs is None:
+        return None
     found, unsolved = _projected(program, table, context.ids.cpu(), stand_in, names, grid_of(known))
     measured = Measured(program, found, Profile.of(found, program.layout))
     numbers = split_metrics([measured], None).model_dump(mode="json")
@@ -84,7 +91,7 @@ def _batches(
         rows = table.batch(piece)
         stand_in.outputs = None
         program.evaluate(rows.values, rows.ids)
-        assert stand_in.inputs is not None, "the model is not called on this data set"
+        assert stand_in.inputs is not None
         assert stand_in.said is not None
         load, v, s = (
             _complex(values, name)
