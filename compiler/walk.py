@@ -16,6 +16,7 @@ from pdual.compiler.ir import IndexAxis, Node, Scalar
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval, point, union
+from pdual.dsl.operations.operation import Operation
 from pdual.dsl.types import SetAxis
 
 _MANY = 4096  # members over which a value at an unknown index is bounded by "everything" rather than by their hull
@@ -47,6 +48,9 @@ class Walk:
         return found
 
     def _range(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
+        operation = OPERATIONS.get(node.operation)
+        if operation is not None:
+            return self._operation(operation, node, indices, inner)
         match node.operation:
             case "number":
                 return point(float(node.attributes[0]))
@@ -81,13 +85,20 @@ class Walk:
                 return Interval(0.0, inf)
             case "features" | "feature_input" | "call":
                 return EVERYTHING
-        if node.operation in ("add", "subtract"):
-            first = node.arguments[0]
-            if self.range(first, indices, inner if first.inner else ()) == EVERYTHING:
+        raise AssertionError(node.operation)
+
+    def _operation(
+        self, operation: Operation, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]
+    ) -> Interval:
+        found = []
+        adds = node.operation in ("add", "subtract")
+        for argument in node.arguments:
+            value = self.range(argument, indices, inner if argument.inner else ())
+            if adds and value == EVERYTHING:
                 return EVERYTHING  # whatever is added: the other side need not be walked
-        rule = OPERATIONS[node.operation].interval
-        assert rule is not None, node.operation
-        return rule(*(self.range(a, indices, inner if a.inner else ()) for a in node.arguments))
+            found.append(value)
+        assert operation.interval is not None, node.operation
+        return operation.interval(*found)
 
     def _known(self, node: Node, inner: tuple[int, ...]) -> Interval:
         given, name, component = node.attributes

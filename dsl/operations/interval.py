@@ -83,6 +83,8 @@ def _product(x: float, y: float) -> float:
 
 def multiply(a: Interval, b: Interval) -> Interval:
     """``a * b``; an end that is a product with 0 or 1 is exact, and a sign is never lost to rounding."""
+    if a == EVERYTHING or b == EVERYTHING:
+        return FALSE if FALSE in (a, b) else EVERYTHING
     low, high = inf, -inf
     for x in (a.lo, a.hi):
         for y in (b.lo, b.hi):
