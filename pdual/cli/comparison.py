@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Number = float | None
 
+#: Stands for a number that there is not.
+NONE = "-"
+
 #: The numbers of a trial that a table shows.
 Reading = Callable[[Ended], "SplitMetrics"]
 
@@ -83,7 +86,9 @@ def _results(found: Comparison, read: Reading) -> list[list[str]]:
     names = list(dict.fromkeys(name for item in found.ended for name in read(item).metrics))
     head = ["dual", "objective", *names, *(f"{name}, sd" for name in names)]
     head += ["violation", "above 1e-4", "by group", "largest of a row", "P95", "equalities, largest", "rows met", "s"]
-    return [head, *(_result(dual, found.of(dual), read, names, found.families) for dual in found.duals)]
+    rows = [_result(dual, found.of(dual), read, names, found.families) for dual in found.duals]
+    kept = [place for place in range(len(head)) if any(row[place] != NONE for row in rows)]
+    return [[row[place] for place in kept] for row in (head, *rows)]
 
 
 def _result(
@@ -189,6 +194,6 @@ def _spread(values: Sequence[Number], digits: str) -> str:
     """One number, or mean ± standard deviation; ``-`` where there is none."""
     kept = [value for value in values if value is not None]
     if not kept:
-        return "-"
+        return NONE
     mean = f"{fmean(kept):{digits}}"
     return mean if len(kept) == 1 else f"{mean} ± {pstdev(kept):.2g}"
