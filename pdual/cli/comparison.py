@@ -139,9 +139,10 @@ def _constraints(found: Comparison, read: Reading) -> list[list[str]]:
     for family in families:
         cells, unit = [], ""
         for dual in found.duals:
-            there = [read(item).families[family] for item in found.of(dual)]
-            unit = there[0].unit
-            cells.append(f"{_spread([x.mean for x in there], '.2g')}, {_spread([x.max for x in there], '.2g')}")
+            there = [own for item in found.of(dual) if (own := read(item).families.get(family)) is not None]
+            unit = there[0].unit if there else unit
+            pair = (_spread([x.mean for x in there], ".2g"), _spread([x.max for x in there], ".2g"))
+            cells.append(", ".join(pair) if there else NONE)
         rows.append([family, unit, *cells])
     return rows
 

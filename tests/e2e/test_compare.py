@@ -76,3 +76,11 @@ def test_mistakes(capsys, arguments: list[str], code: int, error: str):
     assert said.code == code
     assert f"error[{error}" in said.err
     assert not Path("runs").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_without_multipliers_there_is_an_objective_only(capsys):
+    said = say(capsys, "compare", "small.pdual", "--duals", "none,penalty", "-q")
+    assert said.code == 0, said.err
+    (line,) = [line for line in said.out.splitlines() if line.startswith("ceiling")]
+    assert line.split()[:3] == ["ceiling", "1", "-"]
