@@ -24,6 +24,9 @@ SPLIT = "test"
 #: The kind of a trial that holds multipliers as the spec says.
 AS_WRITTEN = "spec"
 
+#: The kind whose runs others are read against.
+REFERENCE = "pointwise"
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -74,13 +77,13 @@ def compare(
 
     Raises a Refusal as a run does.
     """
-    graphs = {dual: _graph(source, context, options, dual) for dual in duals}
+    graphs = {dual: _graph(source, context, options, dual) for dual in dict.fromkeys((*duals, REFERENCE))}
     _check_families(graphs[duals[0]], families)
     trials = [Trial(dual, seed, out / f"{dual}-{seed}") for dual in duals for seed in range(seeds)]
     performed: dict[Trial, Outcome] = {}
     for trial in trials:
         began(trial)
-        performed[trial] = _performed(source, context, options, trial, stop)
+        performed[trial] = _performed(graphs[trial.dual], source, context, options, trial, stop)
     references: dict[int, Outcome] = {}
     ended = []
     for trial in trials:
@@ -88,10 +91,10 @@ def compare(
         if _generalises(performed[trial]) and not stop():
             seed = (trial.seed + 1) % max(2, seeds)
             if seed not in references:
-                reference = Trial("pointwise", seed, out / f"pointwise-{seed}")
+                reference = Trial(REFERENCE, seed, out / f"{REFERENCE}-{seed}")
                 if reference not in performed:
                     began(reference)
-                    performed[reference] = _performed(source, context, options, reference, stop)
+                    performed[reference] = _performed(graphs[REFERENCE], source, context, options, reference, stop)
                 references[seed] = performed[reference]
             recovery = _recovered(performed[trial], references[seed], families)
         ended.append(Ended(trial, performed[trial].metrics, recovery))
@@ -120,11 +123,15 @@ def _check_families(graph: Graph, families: Sequence[str] | None) -> None:
 
 
 def _performed(
-    source: Source, context: SourceContext, options: RunOptions, trial: Trial, stop: Callable[[], bool]
+    graph: Graph,
+    source: Source,
+    context: SourceContext,
+    options: RunOptions,
+    trial: Trial,
+    stop: Callable[[], bool],
 ) -> Outcome:
     from pdual.runtime.execute import execute
 
-    graph = _graph(source, context, options, trial.dual)
     own = replace(
         options,
         dual=_kinds(trial.dual),
@@ -163,7 +170,5 @@ def _recovered(outcome: Outcome, reference: Outcome, families: Sequence[str] | N
         own = evaluate(
             lane.program, lane.table, train[unseen], lane.evaluation_batch, lane.multipliers, reads, seen=False
         )
-        found[lane.name] = recovery(
-            lane.program.layout, own, Reference("pointwise", saw[unseen]), saw[~unseen], families
-        )
+        found[lane.name] = recovery(lane.program.layout, own, Reference(REFERENCE, saw[unseen]), saw[~unseen], families)
     return found

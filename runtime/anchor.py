@@ -14,12 +14,11 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble
 from pdual.compiler.graph import Graph
-from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Evaluation, Program
-from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.architectures.preconditioned import Preconditioned
 from pdual.runtime.architectures.values import outputs_of
 from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.lagrangian import Lagrangian
 from pdual.runtime.stand_in import StandIn
 
 #: Damped Gauss-Newton steps towards the constraints.
@@ -52,32 +51,25 @@ def _settle(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict, na
         rows = table.batch(ids[: model.rows])
 
         def residuals(outputs: Tensor, rows: RowBatch = rows, program: Program = program) -> Tensor:
-            stand_in.outputs = outputs_of(outputs, model.slots)
+            stand_in.answer = lambda inputs, said: outputs_of(outputs, model.slots)
             return Evaluation(*program.train(rows.values, rows.ids)).residuals
 
-        weights = _weights(program.layout, graph.spec.solve)
+        solve, columns = graph.spec.solve, range(program.layout.columns)
+        lagrangian = Lagrangian.of(
+            program.layout, columns, solve.rho, solve.rho_equal, torch.device("cpu"), torch.float64
+        )
         start = model.anchor.double().expand(len(rows.ids), -1).clone()
-        point = feasible(residuals, start, weights, _equal(program.layout))
+        point = feasible(residuals, start, lagrangian.rho, lagrangian.equal)
         slopes = jacobian(residuals, point)
-        model.settle(point.mean(0), torch.einsum("c,ncj,nck->jk", weights, slopes, slopes) / len(point))
+        model.settle(point.mean(0), torch.einsum("c,ncj,nck->jk", lagrangian.rho, slopes, slopes) / len(point))
         model.show(inputs)
 
 
 def _inputs(program: Program, rows: RowBatch, stand_in: StandIn) -> Mapping[str, Tensor] | None:
     """What the model is called with on these rows; None where the program does not call it."""
-    stand_in.inputs = stand_in.outputs = None
+    stand_in.inputs = stand_in.answer = None
     program.train(rows.values, rows.ids)
     return stand_in.inputs
-
-
-def _equal(layout: Layout) -> Tensor:
-    return torch.tensor([part.sense is Sense.EQUAL for part in layout.parts for _ in range(part.size)])
-
-
-def _weights(layout: Layout, settings: SolveSettings) -> Tensor:
-    """The penalty of every column: rho, or that of equalities."""
-    rho_equal = settings.rho if settings.rho_equal is None else settings.rho_equal
-    return torch.where(_equal(layout), rho_equal, settings.rho).double()
 
 
 def jacobian(residuals: Any, point: Tensor) -> Tensor:

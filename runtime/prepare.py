@@ -13,12 +13,11 @@ from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.registry import sources
+from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
-from pdual.runtime.builders import builder_of
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.problem import Block, Problem, Term
@@ -41,7 +40,7 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
         sets={item.name: item.labels for item in spec.sets if item.labels is not None},
         file=context.files.get(data.name),
     )
-    table: Table = builder_of(declaration.builder)(data.settings, own)
+    table: Table = named(declaration.builder)(data.settings, own)
     return table.limited(context.limit) if context.limit is not None else table
 
 

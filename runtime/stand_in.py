@@ -1,30 +1,31 @@
-"""A model's place in a program, taken by numbers: what the program says of outputs that no network made."""
+"""A model's place in a program, taken by a function: what the program says of outputs that no network made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from torch import Tensor, nn
 
 from pdual.runtime.architectures.interface import ModelOutput
 
+Values: TypeAlias = Mapping[str, Tensor]
+
 
 class StandIn(nn.Module):
-    """Answers with ``outputs`` where they are set, else as the model does; its features are the model's either way.
+    """Answers with ``answer(inputs, outputs)`` of what the model is asked and says, else as the model does; the features are its own.
 
-    ``inputs`` and ``said`` are those of the last call: None before the first.
+    ``inputs`` are those of the last call, None before the first.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, answer: Callable[[Values, Values], Values] | None = None) -> None:
         super().__init__()
         self.model = model
-        self.outputs: Mapping[str, Tensor] | None = None
-        self.inputs: Mapping[str, Tensor] | None = None
-        self.said: Mapping[str, Tensor] | None = None
+        self.answer = answer
+        self.inputs: Values | None = None
 
-    def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
+    def forward(self, inputs: Values) -> ModelOutput:
         """[batch, *axes] each."""
         found: ModelOutput = self.model(inputs)
         self.inputs = inputs
-        self.said = found.outputs if self.outputs is None else self.outputs
-        return ModelOutput(self.said, found.features)
+        return found if self.answer is None else ModelOutput(self.answer(inputs, found.outputs), found.features)

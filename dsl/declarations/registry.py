@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
 from pdual.dsl.declarations.evaluation import EvaluationDeclaration
@@ -13,6 +13,12 @@ from pdual.dsl.declarations.shipped import ARCHITECTURES, EVALUATIONS, SOURCES
 from pdual.dsl.declarations.source import SourceDeclaration
 
 D = TypeVar("D")
+
+
+def named(where: str) -> Any:
+    """What stands at ``"module:attribute"``."""
+    module, attribute = where.split(":")
+    return getattr(import_module(module), attribute)
 
 
 class Registry(Mapping[str, D], Generic[D]):
@@ -32,8 +38,7 @@ class Registry(Mapping[str, D], Generic[D]):
             where = self._shipped.get(name)
             if where is None:
                 return self._added[name]
-            module, attribute = where.split(":")
-            self._loaded[name] = cast(D, getattr(import_module(module), attribute))
+            self._loaded[name] = cast(D, named(where))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from torch import nn
 
 from pdual.dsl.declarations.architecture_plain import ROWS
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
-from pdual.dsl.declarations.registry import architectures
+from pdual.dsl.declarations.registry import architectures, named
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import ArchitectureContext
@@ -33,20 +32,14 @@ def build_model(
         return build_model(inner, asked, sizes, knowns, rows)
 
     context = ArchitectureContext(sizes, knowns, rows, nested)
-    model = load_builder(declaration.builder)(signature, use.settings, context)
+    build: Builder = named(declaration.builder)
+    model = build(signature, use.settings, context)
     declared = declaration.parameters(signature, use.settings, {**sizes, ROWS: rows})
     found = count_parameters(model)
     if declared is not None and found != declared:
         error = f"`{use.architecture}` has {found} parameters and declares {declared}"
         raise refuse("PD999", stage="building a model", error=error)
     return model
-
-
-def load_builder(path: str) -> Builder:
-    """Import ``"module:function"``."""
-    module, function = path.split(":")
-    builder: Builder = getattr(import_module(module), function)
-    return builder
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeAlias
 
 from torch import Tensor
 
 from pdual.compiler.graph import Graph
-from pdual.dsl.declarations.registry import evaluations
+from pdual.dsl.declarations.registry import evaluations, named
 from pdual.runtime.data import Table
 from pdual.runtime.problem import Problem
 
@@ -36,8 +35,7 @@ def evaluated(graph: Graph, problem: Problem, data: str, table: Table, ids: Tens
     for name, declaration in evaluations().items():
         if declaration.sources and source not in declaration.sources:
             continue
-        module, function = declaration.builder.split(":")
-        evaluate: Callable[[EvaluationContext], Scores | None] = getattr(import_module(module), function)
+        evaluate: Callable[[EvaluationContext], Scores | None] = named(declaration.builder)
         scores = evaluate(context)
         if scores is not None:
             found[name] = scores

@@ -224,7 +224,7 @@ class TestBuild:
         assert (found.code, found.fact) == ("PD640", {"architecture": name})
 
     def test_a_count_that_differs_from_the_declaration_is_a_bug(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(building, "load_builder", lambda path: lambda *_: nn.Linear(2, 2))
+        monkeypatch.setattr(building, "named", lambda path: lambda *_: nn.Linear(2, 2))
         with pytest.raises(Refusal) as refusal:
             model("linear", LinearSettings(), MIXED)
         (found,) = refusal.value.diagnostics
