@@ -115,7 +115,6 @@ def _data_graph(
         part
         for block in blocks
         for family in block.families
-        if overrides.get(family.name, overrides.get("*")) != "none"
         for part in family_rows(family, lowering, walk, labels, found)
         if part.layout.size
     )

@@ -1,8 +1,21 @@
-"""Helpers that tests of several stages share stand beside the tests of the first one."""
+"""What every test relies on. Helpers that tests of several stages share stand beside the tests of the first one."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent / "dsl"))
+
+
+@pytest.fixture(autouse=True)
+def _denormals() -> Iterator[None]:
+    """A run flushes denormal numbers to 0 for its whole process, which exact tests would notice."""
+    yield
+    if "torch" in sys.modules:
+        import torch
+
+        torch.set_flush_denormal(False)

@@ -6,7 +6,6 @@ once.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -53,11 +52,6 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave the process with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # A command that answers and goes makes little garbage; looking for it is a sixth of its time. `run` turns it on
-    # again.
-    gc.disable()
-    # Looking for pydantic's plug-ins reads the metadata of every installed package.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         code = perform(given)
         sys.stdout.flush()
@@ -90,7 +84,3 @@ def perform(arguments: Sequence[str]) -> int:
         if isinstance(error, USAGE_ERROR):
             return failure.misused(error, arguments)
         return failure.broken(error, arguments)
-
-
-if __name__ == "__main__":
-    main()

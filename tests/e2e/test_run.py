@@ -132,7 +132,7 @@ def test_every_outer_iteration_is_told_on_request(capsys):
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(here: Path):
-    command = [sys.executable, "-m", "pdual.cli.main", "run", "long.pdual", "--out", "out", "--set", "slack=9", "-v"]
+    command = [sys.executable, "-m", "pdual.cli.start", "run", "long.pdual", "--out", "out", "--set", "slack=9", "-v"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, cwd=here, env=environment, text=True, stdout=-1, stderr=-1) as process:
         log = here / "out" / "log.jsonl"

@@ -129,14 +129,14 @@ def test_the_worst_thing_decides_the_exit_code():
 
 
 def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path):
-    command = f"{sys.executable} -m pdual.cli.main explain opf30 | head -1"
+    command = f"{sys.executable} -m pdual.cli.start explain opf30 | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("opf30: ")
     assert done.stderr == ""
 
 
 def test_json_of_a_process_is_nothing_but_the_document(tmp_path: Path):
-    command = [sys.executable, "-m", "pdual.cli.main", "explain", "opf30", "--json"]
+    command = [sys.executable, "-m", "pdual.cli.start", "explain", "opf30", "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["explanation"]["problem"] == "opf30"
