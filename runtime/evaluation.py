@@ -5,8 +5,8 @@ without gradients.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -26,7 +26,8 @@ class Pass:
     ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n,
     columns] bool or None; ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a
     number where a column has none on these rows, None where nothing was read; ``metrics`` [n] each, in the
-    problem's units; ``features`` as many as were asked for.
+    problem's units; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
+    now and not in an earlier pass; None: all.
     """
 
     ids: Tensor
@@ -36,6 +37,7 @@ class Pass:
     multipliers: Tensor | None
     metrics: Mapping[str, Tensor]
     features: FeatureCache
+    fresh: Tensor | None = None
 
 
 @torch.no_grad()
@@ -84,6 +86,50 @@ def evaluate(
         {name: column.tensor for name, column in metrics.items() if column.tensor is not None},
         cache,
     )
+
+
+def merged(last: Pass, places: Tensor, now: Pass) -> Pass:
+    """An earlier pass with some of its rows (``places`` [k], positions) as they are now; overwrites ``last``."""
+    assert last.objective is None or now.objective is not None
+
+    def put(old: Tensor | None, new: Tensor | None) -> Tensor | None:
+        return old if old is None or new is None else old.index_copy_(0, places, new)
+
+    put(last.objective, now.objective)
+    put(last.residuals, now.residuals)
+    put(last.mask, now.mask)
+    put(last.multipliers, now.multipliers)
+    for name, values in last.metrics.items():
+        put(values, now.metrics[name])
+    last.features.replace(places, now.features)
+    fresh = torch.zeros(len(last.ids), dtype=torch.bool, device=places.device)
+    return replace(last, fresh=fresh.index_fill_(0, places, True))
+
+
+def as_state(found: Pass) -> dict[str, object]:
+    """A pass for a checkpoint."""
+    return {
+        "objective": found.objective,
+        "residuals": found.residuals,
+        "mask": found.mask,
+        "multipliers": found.multipliers,
+        "metrics": dict(found.metrics),
+        "features": found.features.state(),
+    }
+
+
+def from_state(state: Mapping[str, Any], ids: Tensor) -> Pass:
+    """The pass over ``ids`` of a checkpoint."""
+
+    def here(value: Tensor | None) -> Tensor | None:
+        return None if value is None else value.to(ids.device)
+
+    residuals = here(state["residuals"])
+    assert residuals is not None
+    features = FeatureCache.of_state(state["features"], ids.device)
+    metrics = {name: value.to(ids.device) for name, value in state["metrics"].items()}
+    objective, mask, multipliers = here(state["objective"]), here(state["mask"]), here(state["multipliers"])
+    return Pass(ids, objective, residuals, mask, multipliers, metrics, features)
 
 
 class _Column:

@@ -4,8 +4,8 @@ primal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -48,12 +48,41 @@ class FeatureCache:
             chunks[:] = [torch.cat(chunks)]
         return chunks[0]
 
+    def replace(self, positions: Tensor, now: FeatureCache) -> None:
+        """Put the features of some rows ([k], positions) in the place of what is here."""
+        for key in self._dense:
+            self.dense(key).index_copy_(0, positions, now.dense(key))
+        for key in self._ragged:
+            here, there = self._joined(key), now._joined(key)
+            order = torch.arange(len(here.offsets) - 1, device=positions.device)
+            order[positions] = len(order) + torch.arange(len(positions), device=positions.device)
+            self._ragged[key] = [_take(_join([here, there]), order)]
+
+    def state(self) -> dict[str, object]:
+        """All of it, for a checkpoint."""
+        ragged = {key: [(joined := self._joined(key)).values, joined.offsets] for key in self._ragged}
+        return {"dense": {key: self.dense(key) for key in self._dense}, "ragged": ragged}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any], device: torch.device) -> FeatureCache:
+        """The features of a checkpoint."""
+        found = cls()
+        found._dense = {key: [value.to(device)] for key, value in state["dense"].items()}
+        found._ragged = {
+            key: [Ragged(values.to(device), offsets.to(device))] for key, (values, offsets) in state["ragged"].items()
+        }
+        return found
+
     def _joined(self, key: str) -> Ragged:
         chunks = self._ragged[key]
         if len(chunks) > 1:
-            lengths = torch.cat([chunk.offsets.diff() for chunk in chunks])
-            chunks[:] = [Ragged(torch.cat([chunk.values for chunk in chunks]), _offsets(lengths))]
+            chunks[:] = [_join(chunks)]
         return chunks[0]
+
+
+def _join(chunks: Sequence[Ragged]) -> Ragged:
+    lengths = torch.cat([chunk.offsets.diff() for chunk in chunks])
+    return Ragged(torch.cat([chunk.values for chunk in chunks]), _offsets(lengths))
 
 
 def _take(ragged: Ragged, positions: Tensor) -> Ragged:

@@ -11,12 +11,14 @@ from torch import Tensor
 
 from pdual.compiler.program import Evaluation, Program
 from pdual.dsl.declarations.optimisers import OptimiserSettings
+from pdual.dsl.declarations.solving import Shrinking
 from pdual.runtime.data import RowBatch, Table
 from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass, evaluate
 from pdual.runtime.problem import Block, Options, Problem
 from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
+from pdual.runtime.visits import Visits
 
 #: An evaluation batch has this many times the rows of a training batch: no gradients are kept.
 EVALUATION_BATCH = 4
@@ -31,6 +33,8 @@ class Lane:
     train: Callable[..., Any]
     stream: Stream
     multipliers: Multipliers
+    visits: Visits
+    shrinking: Shrinking | None
     evaluation_batch: int
     has_objective: bool
 
@@ -44,9 +48,24 @@ class Lane:
         """The rows that are trained on."""
         return self.table.splits["train"]
 
-    def draw(self) -> RowBatch:
-        """The next batch."""
-        return self.table.batch(self.stream.draw())
+    def draw(self) -> tuple[RowBatch, Tensor | None]:
+        """The next batch, and the weights of its rows, [batch]; None where all are 1."""
+        drawn = self.stream.draw()
+        return self.table.batch(drawn.ids), drawn.weights
+
+    def visit(self, keep: tuple[str, ...]) -> Pass:
+        """The pass over the train rows of an outer iteration; the models must be in evaluation mode."""
+
+        def run(ids: Tensor) -> Pass:
+            return evaluate(self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep)
+
+        found = self.visits.next(run)
+        if self.shrinking is not None and isinstance(self.stream, RowStream):
+            awake = self.multipliers.awake(found, self.shrinking.margin)
+            self.visits.restrict(awake)
+            self.stream.restrict(awake)
+            self.multipliers.restrict(awake)
+        return found
 
     def evaluate(self, split: str, keep: tuple[str, ...] = ()) -> Pass:
         """One pass over a split; the models must be in evaluation mode."""
@@ -62,12 +81,17 @@ class Lane:
         )
 
     def state(self) -> dict[str, object]:
-        """Its stream and its multipliers."""
-        return {"stream": self.stream.state(), "multipliers": self.multipliers.state()}
+        """Its stream, its visits and its multipliers."""
+        return {
+            "stream": self.stream.state(),
+            "visits": self.visits.state(),
+            "multipliers": self.multipliers.state(),
+        }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.stream.load_state(state["stream"])
+        self.visits.load_state(state["visits"])
         self.multipliers.load_state(state["multipliers"])
 
 
@@ -94,7 +118,7 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     random = generator(options.seed, 1, place)
     stream: Stream
     if block.groups is None:
-        stream = RowStream(train, descent.batch, random)
+        stream = RowStream(train, descent.batch, random, problem.settings.rest_share)
     else:
         stream = GroupStream(train, block.groups.to(options.device)[train], descent.batch, random)
     placed = Block(program, table, block.groups)
@@ -103,7 +127,10 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     )
     run = torch.compile(program.train) if options.compile else program.train
     batch = options.evaluation_batch or EVALUATION_BATCH * descent.batch
-    return Lane(program, table, run, stream, multipliers, batch, probe.objective is not None)
+    # A mean over all rows, as `shared` takes, and a batch of whole groups need every row every time.
+    shrinking = problem.settings.shrinking if multipliers.rests and block.groups is None else None
+    visits = Visits(train, shrinking)
+    return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, probe.objective is not None)
 
 
 @torch.no_grad()

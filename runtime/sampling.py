@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
@@ -17,15 +18,23 @@ def generator(seed: int, *stream: int) -> torch.Generator:
     return torch.Generator().manual_seed(mixed)
 
 
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The rows of a batch: ``ids`` [batch], and ``weights`` [batch] of their terms, None where all are 1."""
+
+    ids: Tensor
+    weights: Tensor | None = None
+
+
 class Stream(Protocol):
-    """An endless source of batches of row ids. ``rows_per_step`` is what a sum over a batch is divided by to
-    estimate a mean.
+    """An endless source of batches of row ids. ``rows_per_step`` is what a weighted sum over a batch is divided
+    by to estimate a mean.
     """
 
     rows_per_step: float
 
-    def draw(self) -> Tensor:
-        """The ids of the next batch."""
+    def draw(self) -> Draw:
+        """The next batch."""
 
     def state(self) -> dict[str, object]:
         """Everything that ``load_state`` needs to go on exactly from here."""
@@ -34,7 +43,7 @@ class Stream(Protocol):
         """Go on from a saved state."""
 
 
-class RowStream:
+class _Shuffle:
     """Rows in random order, every row once an epoch, batches of one size.
 
     Epochs follow each other without a gap: a batch that reaches the end of one goes on in the next. So every
@@ -48,7 +57,6 @@ class RowStream:
         self._random = random
         self._order = rows[:0]
         self._next = 0
-        self.rows_per_step = float(self._batch)
 
     def draw(self) -> Tensor:
         """The ids of the next batch: [batch]."""
@@ -63,13 +71,73 @@ class RowStream:
         return torch.cat([rest, self._order[: self._next]])
 
     def state(self) -> dict[str, object]:
-        """The order of this epoch, the place in it and the generator."""
-        return {"order": self._order, "next": self._next, "random": self._random.get_state()}
+        """The order of this epoch and the place in it."""
+        return {"order": self._order, "next": self._next}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self._order = state["order"].to(self._rows)
         self._next = int(state["next"])
+
+
+class RowStream:
+    """Batches of one size, from all rows or, after ``restrict``, from two strata: a row that is named and a row that
+    is not then stand for as many rows as their strata have, so that a weighted mean over a batch stays unbiased.
+
+    ``share`` of a batch is drawn from the rows that are not named, one row at least; more where too few are named.
+    """
+
+    def __init__(self, rows: Tensor, batch: int, random: torch.Generator, share: float = 0.5) -> None:
+        self._rows = rows
+        self._batch = min(batch, len(rows))
+        self._random = random
+        self._share = share
+        self._whole = _Shuffle(rows, batch, random)
+        self._named: Tensor | None = None
+        self._strata: tuple[_Shuffle, ...] = ()
+        self._weights: Tensor | None = None
+        self.rows_per_step = float(self._batch)
+
+    def restrict(self, named: Tensor | None) -> None:
+        """Draw by strata: ``named`` [rows] bool; None, or one stratum without rows: draw from all."""
+        count = len(self._rows) if named is None else int(named.sum())
+        rest = len(self._rows) - count
+        self._named, self._strata, self._weights = named, (), None
+        if named is None or not count or not rest or self._batch < 2:
+            return
+        first = min(self._batch - max(1, round(self._batch * self._share)), count)
+        first = max(first, self._batch - rest)
+        sizes = (max(1, first), self._batch - max(1, first))
+        self._strata = tuple(
+            _Shuffle(self._rows[chosen], size, self._random)
+            for chosen, size in zip((named, ~named), sizes, strict=True)
+        )
+        weights = [
+            torch.full((size,), members / len(self._rows) * self._batch / size, device=self._rows.device)
+            for members, size in zip((count, rest), sizes, strict=True)
+        ]
+        self._weights = torch.cat(weights)
+
+    def draw(self) -> Draw:
+        """The next batch."""
+        if not self._strata:
+            return Draw(self._whole.draw())
+        return Draw(torch.cat([stratum.draw() for stratum in self._strata]), self._weights)
+
+    def state(self) -> dict[str, object]:
+        """The strata, the order of each and the generator."""
+        return {
+            "named": self._named,
+            "strata": [stratum.state() for stratum in (self._whole, *self._strata)],
+            "random": self._random.get_state(),
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        named = state["named"]
+        self.restrict(None if named is None else named.to(self._rows.device))
+        for stratum, saved in zip((self._whole, *self._strata), state["strata"], strict=True):
+            stratum.load_state(saved)
         self._random.set_state(state["random"])
 
 
@@ -93,13 +161,13 @@ class GroupStream:
         self._queue: list[list[int]] = []
         self.rows_per_step = len(rows) / len(self._pack(range(len(self._members))))
 
-    def draw(self) -> Tensor:
-        """The ids of the next batch: the rows of some groups, group after group."""
+    def draw(self) -> Draw:
+        """The next batch: the rows of some groups, group after group."""
         if not self._queue:
             order = torch.randperm(len(self._members), generator=self._random).tolist()
             self._queue = self._pack(order)[::-1]
             self.rows_per_step = sum(self._sizes) / len(self._queue)
-        return torch.cat([self._members[group] for group in self._queue.pop()])
+        return Draw(torch.cat([self._members[group] for group in self._queue.pop()]))
 
     def state(self) -> dict[str, object]:
         """The batches left in this epoch, its mean batch and the generator."""

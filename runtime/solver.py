@@ -211,7 +211,7 @@ class Solver:
         total: Any = 0.0
         batches = []
         for lane in self._lanes:
-            rows = lane.draw()
+            rows, weights = lane.draw()
             batches.append(rows.ids)
             with self._autocast():
                 found = Evaluation(*lane.train(rows.values, rows.ids))
@@ -223,11 +223,13 @@ class Solver:
                     if self._iteration == 0
                     else multipliers.read(rows.ids, found.features, rows.values)
                 )
-                value = multipliers.psi(found.residuals.to(self._options.dtype), found.mask, current).sum()
+                value = multipliers.psi(found.residuals.to(self._options.dtype), found.mask, current)
                 self._drawn += len(rows.ids)
             if found.objective is not None and not self._options.feasibility:
-                value = value + found.objective.to(self._options.dtype).sum()
-            total = total + value / lane.stream.rows_per_step
+                value = value + found.objective.to(self._options.dtype)
+            if weights is not None:
+                value = value * weights
+            total = total + (value.sum() if isinstance(value, Tensor) else value) / lane.stream.rows_per_step
         if not self._options.feasibility:
             for term in self._problem.terms:
                 total = total + term.evaluate(self._models)
@@ -239,7 +241,7 @@ class Solver:
         """
         self._models.eval()
         with self._clock.phase("evaluation"):
-            passes = [lane.evaluate("train", keep=lane.multipliers.reads) for lane in self._constrained]
+            passes = [lane.visit(lane.multipliers.reads) for lane in self._constrained]
             profiles = [
                 Profile.of(found, lane.program.layout, lane.multipliers.caps)
                 for lane, found in zip(self._constrained, passes, strict=True)

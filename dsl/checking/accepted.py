@@ -14,7 +14,7 @@ from pdual.dsl.declarations.references import (
     OptimiserUse,
     Settings,
 )
-from pdual.dsl.declarations.solving import RHO_SCHEDULES
+from pdual.dsl.declarations.solving import RHO_SCHEDULES, SHRINKINGS
 from pdual.dsl.record import record
 
 
@@ -33,7 +33,7 @@ class Accepted:
     @property
     def records(self) -> Mapping[str, type[Settings]]:
         """The nested settings that may stand here, by the name they are called with."""
-        known: dict[str, type[Settings]] = {**SCHEDULES, **RHO_SCHEDULES}
+        known: dict[str, type[Settings]] = {**SCHEDULES, **RHO_SCHEDULES, **SHRINKINGS}
         return {name: record for name, record in known.items() if record in self.classes}
 
     @property

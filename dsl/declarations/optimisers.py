@@ -26,7 +26,7 @@ class OptimiserSettings(Settings):
     """An optimiser and how it is driven.
 
     ``epochs`` or ``steps`` is the length of one outer iteration's run (``steps`` wins). ``clip`` bounds the gradient's norm.
-    ``weight = rms`` and ``recenter`` concern the fit of learned multipliers only (method.md, "The kinds").
+    ``weight`` and ``recenter`` concern the fit of learned multipliers only (method.md, "The kinds").
     """
 
     lr: float = Field(gt=0)
@@ -36,7 +36,7 @@ class OptimiserSettings(Settings):
     weight_decay: float = Field(0.0, ge=0)
     clip: float | None = Field(None, gt=0)
     schedule: CosineSettings | ConstantSettings = ConstantSettings()
-    weight: Literal["none", "rms"] = "none"
+    weight: Literal["none", "rms", "logistic"] = "none"
     recenter: bool = False
 
 

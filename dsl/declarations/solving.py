@@ -16,19 +16,43 @@ class RhoSchedule(Settings):
     max: float = Field(1e4, gt=0)
 
 
+class Shrinking(Settings):
+    """``shrink(every = 8, margin = 0.05, share = 0.25)``: rows at rest are seen less often, see ``runtime/visits.py``.
+
+    ``margin`` is how far inside its constraints a row at rest is, in scaled units; ``share`` the part of every batch
+    that is drawn from rows at rest; every ``every``-th pass looks at all rows.
+    """
+
+    every: int = Field(8, ge=1)
+    margin: float = Field(0.05, ge=0)
+    share: float = Field(0.25, gt=0, lt=1)
+
+
 class SolveSettings(Settings):
-    """Algorithm 1 of the paper; ``rho_equal`` is rho where not written, ``fit`` the seeded share of rows that phi is fitted on."""
+    """Algorithm 1 of the paper; ``rho_equal`` is rho where not written, ``fit`` the seeded share of rows that phi is
+    fitted on, ``dual_step`` the share of rho by which multipliers move.
+    """
 
     outer: int = Field(50, ge=1)
     warmup: int = Field(0, ge=0)  # epochs with multipliers 0
     rho: float = Field(1.0, gt=0)
     rho_equal: float | None = Field(None, gt=0)
     rho_schedule: RhoSchedule | None = None
+    dual_step: float = Field(1.0, gt=0, le=1)
     smoothing: float = Field(0.0, ge=0, lt=1)
     fit: float = Field(1.0, gt=0, le=1)
     descent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
     ascent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
+    shrinking: Shrinking | None = None
+
+    @property
+    def rest_share(self) -> float:
+        """The part of a batch that is drawn from rows at rest, once there are any."""
+        return (self.shrinking or Shrinking()).share
 
 
 #: How ``rho_schedule`` is written.
 RHO_SCHEDULES: dict[str, type[Settings]] = {"growth": RhoSchedule}
+
+#: How ``shrinking`` is written.
+SHRINKINGS: dict[str, type[Settings]] = {"shrink": Shrinking}

@@ -44,7 +44,7 @@ def build_multipliers(
     train = block.table.splits["train"]
     builder = _Builder(problem, block.table, features, fit_positions(train, settings.fit, seed), dtype, seed)
     stores = [builder.store(plan, layout, place) for place, plan in enumerate(plans)]
-    return Multipliers(layout, plans, stores, lagrangian)
+    return Multipliers(layout, plans, stores, lagrangian, settings.dual_step)
 
 
 def fit_positions(train: Tensor, share: float, seed: int) -> Tensor:
@@ -109,7 +109,7 @@ class _Builder:
     def _fitting(self, place: int) -> Fitting:
         settings = self._problem.settings
         random = generator(self._seed, 4, place)
-        return Fitting(settings.ascent, settings.smoothing, self._fit, settings.outer, random)
+        return Fitting(settings.ascent, settings.smoothing, self._fit, settings.outer, random, settings.rest_share)
 
     def _shape(self, key: str) -> tuple[int, ...]:
         value = self._features[key]

@@ -26,6 +26,7 @@ class HybridStore(DualStore):
     """
 
     generalises = False
+    rests = False
 
     def __init__(self, bounds: Bounds, rows: Tensor) -> None:
         self._bounds = bounds

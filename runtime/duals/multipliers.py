@@ -37,11 +37,17 @@ class Multipliers:
     """
 
     def __init__(
-        self, layout: Layout, plans: Sequence[DualPlan], stores: Sequence[DualStore], lagrangian: Lagrangian
+        self,
+        layout: Layout,
+        plans: Sequence[DualPlan],
+        stores: Sequence[DualStore],
+        lagrangian: Lagrangian,
+        step: float = 1.0,
     ) -> None:
         self.plans = tuple(plans)
         self.stores = tuple(stores)
         self.lagrangian = lagrangian
+        self._step = step
         self.columns = layout.columns
         device, dtype = lagrangian.rho.device, lagrangian.rho.dtype
         held = [column for plan in plans for column in plan.columns]
@@ -66,6 +72,11 @@ class Multipliers:
     def generalises(self) -> bool:
         """Whether rows that were not trained on have multipliers."""
         return all(store.generalises for store in self.stores)
+
+    @property
+    def rests(self) -> bool:
+        """Whether a row whose step ends at 0 loses nothing by not being visited."""
+        return all(store.rests for store in self.stores)
 
     @property
     def parameters(self) -> int:
@@ -120,12 +131,28 @@ class Multipliers:
             return matrix
         return matrix.new_zeros(len(matrix), self.columns).index_copy_(1, self._columns, matrix)
 
+    def awake(self, found: Pass, margin: float) -> Tensor:
+        """Which rows are not at rest, [n] bool: a live entry is an equality, or its step does not end at 0 unless g
+        falls by ``margin``.
+        """
+        assert found.multipliers is not None
+        steps = self.lagrangian.rho * self._step
+        asked = torch.addcmul(self.select(found.multipliers), steps, self.select(found.residuals) + margin)
+        live = (asked > 0) | self.lagrangian.equal
+        return (live if found.mask is None else live & self.select(found.mask)).any(1)
+
+    def restrict(self, awake: Tensor) -> None:
+        """Which train rows are not at rest: [rows] bool."""
+        for store in self.stores:
+            store.restrict(awake)
+
     def update(self, reading: Pass) -> Update:
         """Step 3 and 4 of Algorithm 1 for every store."""
         assert reading.multipliers is not None
         residuals, multipliers = self.select(reading.residuals), self.select(reading.multipliers)
         mask = None if reading.mask is None else self.select(reading.mask)
         relaxed = self.lagrangian.relaxed(residuals, multipliers, mask)
+        steps = self.lagrangian.rho * self._step
         errors = {}
         for plan, store, places in zip(self.plans, self.stores, self._places, strict=True):
             error = store.update(
@@ -135,8 +162,9 @@ class Multipliers:
                     None if mask is None else mask.index_select(1, places),
                     multipliers.index_select(1, places),
                     relaxed.index_select(1, places),
-                    self.lagrangian.rho.index_select(0, places),
+                    steps.index_select(0, places),
                     reading.features,
+                    reading.fresh,
                 )
             )
             if error is not None:
@@ -170,7 +198,7 @@ class Multipliers:
 
     def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
         caps = self.caps[self._columns]
-        asked = torch.addcmul(multipliers, self.lagrangian.rho, residuals)
+        asked = torch.addcmul(multipliers, self.lagrangian.rho * self._step, residuals)
         asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)
         live = multipliers.numel() if mask is None else int(mask.sum())
         level = multipliers.abs() if mask is None else multipliers.abs() * mask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,23 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
 from pdual.runtime.features import Features
 from pdual.runtime.optimisers import Driver, steps_of, trainable
-from pdual.runtime.sampling import RowStream
+from pdual.runtime.sampling import Draw, RowStream
 
 #: A column whose targets are all but 0 is not divided by less than this share of the largest column's RMS.
 RMS_FLOOR = 0.01
 
 
+#: Where lam_phi is closer to a bound than this share of G, a logistic weight grows no further.
+VARIANCE_FLOOR = 1e-7
+
+#: Rows whose multipliers are read again at once.
+READ_AGAIN = 256
+
+
 @dataclass(frozen=True, slots=True)
 class Fitting:
     """How multipliers are fitted: the ascent's optimiser, ``smoothing``, I_fit, the fits of the whole run,
-    the order of rows.
+    the order of rows, the share of a batch for rows at rest.
 
     ``fit`` [k] holds positions among the rows of a pass.
     """
@@ -34,6 +41,7 @@ class Fitting:
     fit: Tensor
     iterations: int
     random: torch.Generator
+    share: float = 0.5
 
 
 class RegressionStore(DualStore):
@@ -42,7 +50,9 @@ class RegressionStore(DualStore):
 
     Targets t_n = clip(lam_phi(z_n) + rho g_n), then ``smoothing`` lam_phi(z_n) + (1 - ``smoothing``) t_n,
     with lam_phi as it was during the pass. The loss is the mean over rows of I_fit and live entries of w
-    |lam_phi(z_n) - t_n|^2. With ``weight = rms`` an entry's error is divided by the RMS of its targets.
+    |lam_phi(z_n) - t_n|^2. With ``weight = rms`` an entry's error is divided by the RMS of its targets; with
+    ``weight = logistic`` the loss is the cross-entropy of lam_phi / G and t_n / G, which has the same minimiser, the
+    conditional mean, and does not vanish where a sigmoid saturates.
     """
 
     def __init__(self, phi: nn.Module, bounds: Bounds, fitting: Fitting) -> None:
@@ -53,7 +63,7 @@ class RegressionStore(DualStore):
         self._smoothing = fitting.smoothing
         self._fit = fitting.fit
         places = torch.arange(len(self._fit), device=self._fit.device)
-        self._stream = RowStream(places, settings.batch, fitting.random)
+        self._stream = RowStream(places, settings.batch, fitting.random, fitting.share)
         self._weights = trainable(phi)
         self._steps = steps_of(settings, len(self._fit))
         self._driver = Driver(fitting.ascent, self._weights, self._steps * fitting.iterations)
@@ -78,8 +88,14 @@ class RegressionStore(DualStore):
         with torch.no_grad():
             return self.head(self.predict(ids, features, values))
 
+    def restrict(self, awake: Tensor) -> None:
+        """Fit on rows at rest less often, with larger weights."""
+        self._stream.restrict(awake.index_select(0, self._fit))
+
     def update(self, reading: Reading) -> float:
         """Fit phi; returns the mean |lam_phi - t| over the minibatches of the fit."""
+        draws = [self._stream.draw() for _ in range(self._steps)]
+        self._read_again(reading, draws)
         targets = self._targets(reading).index_select(0, self._fit)
         ids = reading.ids.index_select(0, self._fit)
         live = None if reading.mask is None else reading.mask.index_select(0, self._fit)
@@ -87,17 +103,22 @@ class RegressionStore(DualStore):
             self.recentre(self._lag(reading, targets, live))
         weight = self._weight(targets, live)
         missed = targets.new_zeros(())
-        for _ in range(self._steps):
-            rows = self._stream.draw()
+        for draw in draws:
+            rows = draw.ids
             at = ids.index_select(0, rows)
             features = reading.features.rows(self._fit.index_select(0, rows))
             raw = self.predict(at, features, self.values(at))
-            error = self.head(raw.detach()) - targets.index_select(0, rows)
+            multipliers = self.head(raw.detach())
+            error = multipliers - targets.index_select(0, rows)
             if live is not None:
                 error = error * live.index_select(0, rows)
+            if draw.weights is not None:
+                error = error * draw.weights.to(error.dtype).unsqueeze(1)
             missed += error.abs().mean()
             # The head passes errors straight through. Where t = 0 and raw < 0 it says 0, so the error and the
             # gradient vanish by themselves; everywhere else a clipped output still moves.
+            if self._driver.settings.weight == "logistic":
+                weight = self._logistic(multipliers)
             raw.backward(error * weight * (2 / error.numel()))  # type: ignore[no-untyped-call]
             self._driver.step()
         return float(missed) / self._steps
@@ -133,6 +154,17 @@ class RegressionStore(DualStore):
         """Their size."""
         return sum(weight.nbytes for weight in self._weights)
 
+    def _read_again(self, reading: Reading, draws: Sequence[Draw]) -> None:
+        """The multipliers of the rows that are drawn and not fresh, with phi as it is during the pass."""
+        if reading.fresh is None:
+            return
+        drawn = self._fit.index_select(0, torch.unique(torch.cat([draw.ids for draw in draws])))
+        stale = drawn[~reading.fresh.index_select(0, drawn)]
+        for places in torch.split(stale, READ_AGAIN):
+            ids = reading.ids.index_select(0, places)
+            lam = self.value(ids, reading.features.rows(places), self.values(ids))
+            reading.multipliers.index_copy_(0, places, lam)
+
     def _targets(self, reading: Reading) -> Tensor:
         targets = step(reading, self._bounds)
         return torch.lerp(targets, reading.multipliers, self._smoothing) if self._smoothing else targets
@@ -141,8 +173,13 @@ class RegressionStore(DualStore):
         lag = targets - reading.multipliers.index_select(0, self._fit)
         return lag.mean(0) if live is None else (lag * live).sum(0) / live.sum(0).clamp(min=1)
 
+    def _logistic(self, multipliers: Tensor) -> Tensor:
+        """The slope of the cross-entropy over the error: 1 / (4 q (1 - q)), q the place within the bounds."""
+        place = (multipliers - self._bounds.low) / (self._bounds.high - self._bounds.low)
+        return 0.25 / (place * (1 - place)).clamp(min=VARIANCE_FLOOR)
+
     def _weight(self, targets: Tensor, live: Tensor | None) -> Tensor:
-        if self._driver.settings.weight == "none":
+        if self._driver.settings.weight != "rms":
             return targets.new_ones(())
         squares = targets.square()
         mean = squares.mean(0) if live is None else (squares * live).sum(0) / live.sum(0).clamp(min=1)

@@ -22,7 +22,9 @@ def mean_relaxed(reading: Reading) -> Tensor:
 
 
 class SharedStore(DualStore):
-    """a <- clip(a + rho mean_n r_n, 0, G), or [-G, G] for an equality."""
+    """a <- clip(a + rho mean_n r_n, 0, G), or [-G, G] for an equality. The mean is over all rows, so none rests."""
+
+    rests = False
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds

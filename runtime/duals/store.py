@@ -19,7 +19,8 @@ class Reading:
 
     ``ids`` is [n]; ``residuals`` [n, c], scaled, masked entries 0; ``mask`` [n, c] bool or None;
     ``multipliers`` [n, c] are the store's own at the pass's theta, before the update; ``relaxed`` [n, c] is r
-    = max(g, -lam / rho) (h for an equality), 0 where masked; ``rho`` is [c].
+    = max(g, -lam / rho) (h for an equality), 0 where masked; ``rho`` [c] is the step of the multipliers. Rows
+    that are not ``fresh`` ([n] bool; None: all are) stand as an earlier pass saw them, their multipliers too.
     """
 
     ids: Tensor
@@ -29,6 +30,7 @@ class Reading:
     relaxed: Tensor
     rho: Tensor
     features: FeatureCache
+    fresh: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,20 @@ class DualStore(ABC):
     """The multipliers of the columns of one plan. All of them start at 0.
 
     ``generalises`` tells whether rows that were never trained on have a multiplier; ``reads`` names the
-    features that ``value`` needs.
+    features that ``value`` needs; ``rests`` whether a row whose step ends at 0 loses nothing by not being visited.
     """
 
     generalises: bool = True
+    rests: bool = True
     reads: tuple[str, ...] = ()
 
     @abstractmethod
     def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
         """The multipliers of some rows: [batch, c], without a gradient."""
+
+    def restrict(self, awake: Tensor) -> None:
+        """Which train rows are not at rest, [rows] bool in the order of the passes: before the next update."""
+        del awake  # only a fit draws rows
 
     @abstractmethod
     def update(self, reading: Reading) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def clip(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
-def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None) -> list[list[float]]:
+def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None, step: float = 1.0) -> list[list[float]]:
     """Updates of one kind in scalar loops, as docs/design/method.md writes them."""
     rows, columns = rounds[0].shape
     level = [0.0] * columns
@@ -82,6 +83,7 @@ def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None) -> list
             lam = [level[c] + row[n][c] for n in range(rows)]
             r = [float(g[n, c]) if equal else max(float(g[n, c]), -lam[n] / rho) for n in range(rows)]
             mean = sum(r[n] for n in live) / max(1, len(live))
+            rho *= step
             if kind in ("shared", "hybrid"):
                 level[c] = clip(level[c] + (rho if kind == "shared" else rho / 2) * mean, low, CAP)
             for n in live:
@@ -97,8 +99,9 @@ def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None) -> list
 
 @pytest.mark.parametrize("kind", ["pointwise", "shared", "hybrid"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_updates_are_those_of_the_method(kind: str, masked: bool) -> None:
-    multipliers = held(plan(kind, LAYOUT, cap=CAP))
+@pytest.mark.parametrize("step", [1.0, 0.4])
+def test_updates_are_those_of_the_method(kind: str, masked: bool, step: float) -> None:
+    multipliers = held(plan(kind, LAYOUT, cap=CAP), dual_step=step)
     mask = random_residuals(seed=9) > -0.5 if masked else None
     rounds = [random_residuals(seed=seed) * 0.3 for seed in range(6)]
     if mask is not None:
@@ -106,7 +109,7 @@ def test_updates_are_those_of_the_method(kind: str, masked: bool) -> None:
     for g in rounds:
         multipliers.update(reading(multipliers, g, mask))
     found = multipliers.read(torch.arange(5), {}, {})
-    expected = torch.tensor(by_hand(kind, rounds, mask), dtype=torch.float64)
+    expected = torch.tensor(by_hand(kind, rounds, mask, step), dtype=torch.float64)
     torch.testing.assert_close(found.expand(5, -1), expected)
     assert float(found[:, :2].min()) >= 0
     assert float(found.abs().max()) <= CAP
@@ -279,6 +282,34 @@ def test_rms_weights_divide_each_entrys_error_by_the_size_of_its_targets() -> No
     # Two biases a column (the network's own and the one beside it), mean over 3 columns: d lam = 2 rate (2 / 3) t / w^2.
     floor = torch.tensor([1.0, 0.1, 0.01], dtype=torch.float64)
     torch.testing.assert_close(found, 2 * rate * (2 / 3) * sizes / floor**2, rtol=1e-6, atol=0)
+
+
+class Sigmoid(nn.Module):
+    """A formula: CAP times the sigmoid of one number a row."""
+
+    def __init__(self, start: Tensor) -> None:
+        super().__init__()
+        self.raw = nn.Parameter(start.clone())
+
+    def forward(self, values: Mapping[str, object], ids: Tensor, features: object) -> Tensor:
+        return CAP * torch.sigmoid(self.raw.index_select(0, ids))[:, None]
+
+
+def test_a_logistic_weight_follows_the_gradient_of_the_cross_entropy() -> None:
+    """With plain gradient descent, against torch's own loss; also far out, where the squared error has no slope left."""
+    start = torch.tensor([-12.0, -7.0, 0.5, 3.0], dtype=torch.float64)
+    g = torch.tensor([[0.1], [0.2], [-0.1], [0.02]], dtype=torch.float64)
+    layout = Layout("d", (part("a"),))
+    z = torch.zeros(4, 1, dtype=torch.float64)
+    phi, rate = Sigmoid(start), 1e-4
+    formula = plan("formula", layout, cap=CAP, formula=phi)
+    multipliers = held(formula, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
+    fitted(multipliers, g, {"m": z})
+    logits = start.clone().requires_grad_()
+    targets = (CAP * torch.sigmoid(start) + RHO * g[:, 0]).clamp(0, CAP) / CAP
+    nn.functional.binary_cross_entropy_with_logits(logits, targets).backward()
+    assert logits.grad is not None
+    torch.testing.assert_close(phi.raw.detach() - start, -rate * CAP**2 / 2 * logits.grad, rtol=1e-6, atol=0)
 
 
 def test_masked_entries_are_not_fitted() -> None:
