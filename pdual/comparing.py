@@ -170,5 +170,7 @@ def _recovered(outcome: Outcome, reference: Outcome, families: Sequence[str] | N
         own = evaluate(
             lane.program, lane.table, train[unseen], lane.evaluation_batch, lane.multipliers, reads, seen=False
         )
-        found[lane.name] = recovery(lane.program.layout, own, Reference(REFERENCE, saw[unseen]), saw[~unseen], families)
+        against = Reference(REFERENCE, saw[unseen])
+        rho = lane.multipliers.rho_by_column
+        found[lane.name] = recovery(lane.program.layout, own, against, saw[~unseen], families, rho)
     return found

@@ -214,7 +214,7 @@ def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[
     for lane in run.lanes:
         if lane.table.multipliers and lane.multipliers.active:
             passes = {split: items[lane.name].found for split, items in measured.items() if lane.name in items}
-            found[lane.name] = solver_recovery(lane.program, lane.table, passes)
+            found[lane.name] = solver_recovery(lane.program, lane.table, passes, rho=lane.multipliers.rho_by_column)
     return {name: scores for name, scores in found.items() if scores}
 
 

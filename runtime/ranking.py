@@ -1,4 +1,4 @@
-"""How well some scores rank what another source says, row by row: AUC, NDCG and Spearman. NumPy and SciPy only."""
+"""How well some scores rank what another source says, row by row: AUC, NDCG, Spearman, precision. NumPy and SciPy only."""
 
 from __future__ import annotations
 
@@ -39,24 +39,47 @@ def pearson(first: Reals, second: Reals) -> Reals:
         return np.where(norms > 0, (a * b).sum(1) / norms, np.nan)
 
 
+def precision(tight: Flags, score: Reals) -> Reals:
+    """Of each row of [n, k]: of as many of the highest scores as there are tight entries, the share that are tight, as
+    expected when ties are broken at random; NaN where none is tight.
+    """
+    count = tight.sum(1)
+    first = (np.arange(tight.shape[1]) < count[:, None]).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(count > 0, _discounted(tight.astype(float), score, first) / count, np.nan)
+
+
+def spearman_top(first: Reals, score: Reals, count: NDArray[np.int64]) -> Reals:
+    """``spearman`` of each row, with scores below the ``count``-th highest ([n]) tied below all others; NaN where it is 0."""
+    ordered = -np.sort(-score, axis=1)
+    least = np.take_along_axis(ordered, np.maximum(count, 1)[:, None] - 1, axis=1)
+    return np.where(count > 0, spearman(first, np.where(score >= least, score, -np.inf)), np.nan)
+
+
 def ndcg(gain: Reals, score: Reals) -> Reals:
     """Of each row of [n, k]: discounted gain (log2, ties averaged) over that of the ideal order; NaN where nothing is to be gained.
 
     As scikit-learn's ``ndcg_score``, whose checks of every call take ten times as long as the score.
     """
     discount = 1 / np.log2(np.arange(gain.shape[1]) + 2)
+    found = _discounted(gain, score, np.broadcast_to(discount, gain.shape))
+    ideal = (-np.sort(-gain, axis=1) * discount).sum(1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(ideal > 0, found / ideal, np.nan)
+
+
+def _discounted(gain: Reals, score: Reals, discount: Reals) -> Reals:
+    """Of each row of [n, k]: the sum of gain times the discount of its place, highest score first."""
     order = np.argsort(-score, axis=1, kind="stable")
     ranked = np.take_along_axis(score, order, axis=1)
     # entries with one score share the mean of their discounts
     group = np.cumsum(np.diff(ranked, axis=1, prepend=ranked[:, :1]) != 0, axis=1)
     group += np.arange(len(gain))[:, None] * gain.shape[1]
     counts = np.bincount(group.ravel(), minlength=gain.size)
-    sums = np.bincount(group.ravel(), np.broadcast_to(discount, gain.shape).ravel(), minlength=gain.size)
+    sums = np.bincount(group.ravel(), discount.ravel(), minlength=gain.size)
     shared = (sums / np.maximum(counts, 1))[group]
-    found = (np.take_along_axis(gain, order, axis=1) * shared).sum(1)
-    ideal = (-np.sort(-gain, axis=1) * discount).sum(1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(ideal > 0, found / ideal, np.nan)
+    found: Reals = (np.take_along_axis(gain, order, axis=1) * shared).sum(1)
+    return found
 
 
 def mean(values: Reals) -> float | None:

@@ -111,21 +111,26 @@ class Ranking(Record):
     """How well multipliers rank those of a reference; None where it cannot be said.
 
     ``auc``: of the reference's tight constraints against the others. ``ndcg``: gain = the reference's multiplier, log2
-    discount. ``spearman``: correlation of ranks.
+    discount. ``spearman``: correlation of ranks, which cannot be near 1 where most of the reference is 0 and no score is.
+    ``precision``: of the k highest scores, k as many as there are tight constraints, the share that are tight.
+    ``spearman_top``: correlation of ranks, all scores but the k highest tied below them.
     """
 
     auc: float | None
     ndcg: float | None
     spearman: float | None
+    precision: float | None = None
+    spearman_top: float | None = None
 
 
 class Recovery(Ranking):
     """Multipliers of some rows against those of ``against`` (``solver``, or ``pointwise``: another run), over inequalities.
 
     Scaled; below 1e-4 counts as 0 on both sides; ``active_rate`` is the share of reference multipliers above 1e-3. The scores
-    of the record itself rank all rows and constraints together, ``per_row`` each row, averaged. ``netted``: the two sides of a
-    quantity by their difference. Beside them what needs no learning: ``margin`` ranks by the residual itself, ``constant`` by each
-    constraint's mean reference multiplier on train rows. ``spearman_by_constraint``: over rows, netted, of the constraints that
+    of the record itself rank all rows and constraints together, ``per_row`` each row, averaged over those that have a tight one;
+    masked entries are left out. ``netted``: the two sides of a quantity by their difference. Beside them what needs no learning:
+    ``margin`` ranks by the residual itself, ``constant`` by each constraint's mean reference multiplier on train rows; and
+    ``stepped`` by lam + rho g, what the multiplier asks to be. ``spearman_by_constraint``: over rows, netted, of the constraints that
     are tight in any, None where either side does not vary. ``correlation``: of each equality part's multipliers.
     """
 
@@ -137,7 +142,11 @@ class Recovery(Ranking):
     netted: Ranking
     netted_per_row: Ranking
     margin: Ranking
+    margin_per_row: Ranking
+    stepped: Ranking | None
+    stepped_per_row: Ranking | None
     constant: Ranking | None
+    constant_per_row: Ranking | None
     constant_netted: Ranking | None
     constant_netted_per_row: Ranking | None
     spearman_by_constraint: Mapping[str, float | None]

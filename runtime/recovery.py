@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data import Table
 from pdual.runtime.evaluation import Pass
-from pdual.runtime.ranking import Reals, auc, mean, ndcg, pearson, spearman
+from pdual.runtime.ranking import Flags, Reals, auc, mean, ndcg, pearson, precision, spearman, spearman_top
 from pdual.runtime.records import Ranking, Recovery
 
 #: A reference multiplier above this is one of a tight constraint; scaled.
@@ -21,6 +22,9 @@ TIGHT = 1e-3
 
 #: A multiplier below this counts as 0 on both sides: an interior point leaves 1e-9 where a constraint is slack. Scaled.
 SILENT = 1e-4
+
+
+Entries = TypeVar("Entries", Reals, Flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,11 @@ def solver_reference(program: Program, table: Table, ids: Tensor) -> Reference |
 
 
 def solver_recovery(
-    program: Program, table: Table, passes: Mapping[str, Pass], families: Sequence[str] | None = None
+    program: Program,
+    table: Table,
+    passes: Mapping[str, Pass],
+    families: Sequence[str] | None = None,
+    rho: Tensor | None = None,
 ) -> dict[str, Recovery]:
     """By split: the multipliers of each pass against the table's own; nothing where either side has none."""
     training = solver_reference(program, table, table.splits["train"])
@@ -59,7 +67,7 @@ def solver_recovery(
     for split, item in passes.items():
         reference = solver_reference(program, table, item.ids)
         if reference is not None and item.multipliers is not None and not bool(item.multipliers.isnan().any()):
-            found[split] = recovery(program.layout, item, reference, training.values, families)
+            found[split] = recovery(program.layout, item, reference, training.values, families, rho)
     return found
 
 
@@ -69,41 +77,47 @@ def recovery(
     reference: Reference,
     training: Tensor | None = None,
     families: Sequence[str] | None = None,
+    rho: Tensor | None = None,
 ) -> Recovery:
     """The scores of a pass's multipliers on its rows.
 
     ``training`` [m, columns] are reference multipliers of train rows, for the row ``constant``; ``families`` restricts the
-    inequalities that are ranked. Equalities have multipliers of either sign and are correlated instead.
+    inequalities that are ranked; ``rho`` [columns] is for the row ``stepped``. Equalities have multipliers of either sign and are correlated instead.
     """
     assert found.multipliers is not None
     truth, said = _numbers(reference.values), _numbers(found.multipliers)
     ranked = _columns(layout, Sense.AT_MOST, truth, families)
-    wanted = _silenced(truth[:, ranked])
-    own, margin = _silenced(said[:, ranked]), _numbers(found.residuals)[:, ranked]
+    live = None if found.mask is None else found.mask.cpu().numpy()[:, ranked]
+    wanted = _silenced(truth[:, ranked], live)
+    own, margin = _silenced(said[:, ranked], live), _numbers(found.residuals)[:, ranked]
+    stepped = None if rho is None else np.maximum(own + _numbers(rho)[ranked] * margin, 0.0)
     constant = None
     if training is not None:
-        level = _silenced(_numbers(training)[:, ranked].mean(0))
+        level = _silenced(_numbers(training)[:, ranked].mean(0), None)
         constant = np.broadcast_to(level, wanted.shape).copy()
     pairs = _pairs(layout, ranked)
     net, own_net = _netted(wanted, pairs), _netted(own, pairs)
-    by_constraint = spearman(net.T.copy(), own_net.T.copy()) if len(wanted) > 1 else np.full(len(ranked), np.nan)
+    constant_net = None if constant is None else _netted(constant, pairs)
+    by_constraint = _by_constraint(net, own_net, live)
     moving = net.max(0, initial=0.0) > TIGHT if len(wanted) else np.zeros(len(ranked), bool)
     names = _names(layout)
     return Recovery(
-        **_ranking(wanted.reshape(1, -1), own.reshape(1, -1)).model_dump(),
+        **_pooled(wanted, own, live).model_dump(),
         against=reference.source,
         rows=len(wanted),
         constraints=len(ranked),
-        active_rate=float((wanted > TIGHT).mean()) if wanted.size else 0.0,
-        per_row=_ranking(wanted, own),
-        netted=_ranking(net.reshape(1, -1), own_net.reshape(1, -1)),
-        netted_per_row=_ranking(net, own_net),
-        margin=_ranking(wanted.reshape(1, -1), margin.reshape(1, -1)),
-        constant=_ranking(wanted.reshape(1, -1), constant.reshape(1, -1)) if constant is not None else None,
-        constant_netted=(
-            _ranking(net.reshape(1, -1), _netted(constant, pairs).reshape(1, -1)) if constant is not None else None
-        ),
-        constant_netted_per_row=_ranking(net, _netted(constant, pairs)) if constant is not None else None,
+        active_rate=float(_alive(wanted > TIGHT, live).mean()) if wanted.size else 0.0,
+        per_row=_per_row(wanted, own, live),
+        netted=_pooled(net, own_net, live),
+        netted_per_row=_per_row(net, own_net, live),
+        margin=_pooled(wanted, margin, live),
+        margin_per_row=_per_row(wanted, margin, live),
+        stepped=_pooled(wanted, stepped, live) if stepped is not None else None,
+        stepped_per_row=_per_row(wanted, stepped, live) if stepped is not None else None,
+        constant=_pooled(wanted, constant, live) if constant is not None else None,
+        constant_per_row=_per_row(wanted, constant, live) if constant is not None else None,
+        constant_netted=_pooled(net, constant_net, live) if constant_net is not None else None,
+        constant_netted_per_row=_per_row(net, constant_net, live) if constant_net is not None else None,
         spearman_by_constraint={
             names[column]: None if np.isnan(value) else float(value)
             for column, value, moves in zip(ranked, by_constraint, moving, strict=True)
@@ -114,14 +128,54 @@ def recovery(
     )
 
 
-def _ranking(wanted: Reals, score: Reals) -> Ranking:
-    if not wanted.size:
+def _pooled(wanted: Reals, score: Reals, live: Flags | None) -> Ranking:
+    """All rows and constraints as one list."""
+    return _ranking([(_alive(wanted, live).reshape(1, -1), _alive(score, live).reshape(1, -1))])
+
+
+def _per_row(wanted: Reals, score: Reals, live: Flags | None) -> Ranking:
+    """Row by row, averaged; rows with equally many live entries at once."""
+    if live is None:
+        return _ranking([(wanted, score)])
+    counts = live.sum(1)
+    groups = []
+    for count in np.unique(counts[counts > 0]):
+        rows = counts == count
+        chosen = live[rows]
+        groups.append((wanted[rows][chosen].reshape(-1, count), score[rows][chosen].reshape(-1, count)))
+    return _ranking(groups)
+
+
+def _ranking(groups: Sequence[tuple[Reals, Reals]]) -> Ranking:
+    """The mean over the rows of all groups, each [rows, entries]."""
+    kept = [(wanted, score, wanted > TIGHT) for wanted, score in groups if wanted.size]
+    if not kept:
         return Ranking(auc=None, ndcg=None, spearman=None)
     return Ranking(
-        auc=mean(auc(wanted > TIGHT, score)),
-        ndcg=mean(ndcg(wanted, score)),
-        spearman=mean(spearman(wanted, score)),
+        auc=mean(np.concatenate([auc(tight, score) for _, score, tight in kept])),
+        ndcg=mean(np.concatenate([ndcg(wanted, score) for wanted, score, _ in kept])),
+        spearman=mean(np.concatenate([spearman(wanted, score) for wanted, score, _ in kept])),
+        precision=mean(np.concatenate([precision(tight, score) for _, score, tight in kept])),
+        spearman_top=mean(np.concatenate([spearman_top(wanted, score, tight.sum(1)) for wanted, score, tight in kept])),
     )
+
+
+def _by_constraint(wanted: Reals, score: Reals, live: Flags | None) -> Reals:
+    """Each constraint over the rows on which it is live; NaN where there is nothing to compare."""
+    found = np.full(wanted.shape[1], np.nan)
+    if len(wanted) < 2:
+        return found
+    if live is None:
+        return spearman(wanted.T.copy(), score.T.copy())
+    for column in range(len(found)):
+        rows = np.flatnonzero(live[:, column])
+        if len(rows) > 1:
+            found[column] = spearman(wanted[None, rows, column], score[None, rows, column])[0]
+    return found
+
+
+def _alive(values: Entries, live: Flags | None) -> Entries:
+    return values if live is None else values[live]
 
 
 def _median(values: Reals) -> float | None:
@@ -182,8 +236,8 @@ def _names(layout: Layout) -> list[str]:
     return [f"{part.name}[{address}]" if address else part.name for part in layout.parts for address in part.addresses]
 
 
-def _silenced(values: Reals) -> Reals:
-    return np.where(values < SILENT, 0.0, values)
+def _silenced(values: Reals, live: Flags | None) -> Reals:
+    return np.where(values < SILENT if live is None else (values < SILENT) | ~live, 0.0, values)
 
 
 def _numbers(values: Tensor) -> Reals:

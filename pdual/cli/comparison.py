@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean, pstdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from pdual.cli.recoveries import NONE, Number, multipliers, spread
 from pdual.comparing import SPLIT, Comparison, Ended
 from pdual.explaining.render import table
 
 if TYPE_CHECKING:
-    from pdual.runtime.records import Ranking, Recovery, SplitMetrics, ViolationMetrics
-
-Number = float | None
-
-#: Stands for a number that there is not.
-NONE = "-"
+    from pdual.runtime.records import SplitMetrics, ViolationMetrics
 
 #: The numbers of a trial that a table shows.
 Reading = Callable[[Ended], "SplitMetrics"]
@@ -31,7 +27,7 @@ def lines(found: Comparison) -> Iterator[str]:
         yield ""
         yield f"mean and largest violation by constraint{f', after {title}' if title else ''}"
         yield from table(_constraints(found, read))
-    for title, tables in _multipliers(found):
+    for title, tables in multipliers(found, _split(found)):
         yield ""
         yield title
         yield from table(tables)
@@ -95,7 +91,7 @@ def _result(
     dual: str, trials: Sequence[Ended], read: Reading, names: Sequence[str], families: Sequence[str] | None
 ) -> list[str]:
     def each(number: Callable[[SplitMetrics], Number], digits: str = ".4g") -> str:
-        return _spread([number(read(item)) for item in trials], digits)
+        return spread([number(read(item)) for item in trials], digits)
 
     def inequality(number: Callable[[ViolationMetrics], float]) -> str:
         return each(lambda found: number(limits) if (limits := _inequalities(found)) is not None else None)
@@ -112,7 +108,7 @@ def _result(
         inequality(lambda limits: limits.max.p95),
         each(lambda found: _equalities(found)),
         each(lambda found: found.violation.feasible_rows if found.violation is not None else None),
-        _spread([item.metrics.timing.total_s for item in trials], ".0f"),
+        spread([item.metrics.timing.total_s for item in trials], ".0f"),
     ]
 
 
@@ -141,60 +137,7 @@ def _constraints(found: Comparison, read: Reading) -> list[list[str]]:
         for dual in found.duals:
             there = [own for item in found.of(dual) if (own := read(item).families.get(family)) is not None]
             unit = there[0].unit if there else unit
-            pair = (_spread([x.mean for x in there], ".2g"), _spread([x.max for x in there], ".2g"))
+            pair = (spread([x.mean for x in there], ".2g"), spread([x.max for x in there], ".2g"))
             cells.append(", ".join(pair) if there else NONE)
         rows.append([family, unit, *cells])
     return rows
-
-
-def _multipliers(found: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
-    """Against the data's own solver on the split, and against an independent pointwise run on rows no network was fitted on."""
-    against = {
-        "multipliers against the solver's, {rows} {split} rows, {constraints} inequalities, {active:.2%} active": [
-            (item, scores[_split(found)])
-            for item in found.ended
-            for scores in item.metrics.recovery.values()
-            if _split(found) in scores
-        ],
-        "multipliers against an independent pointwise run, {rows} train rows that no network was fitted on, "
-        "{constraints} inequalities, {active:.2%} active": [
-            (item, scores) for item in found.ended for scores in item.recovery.values()
-        ],
-    }
-    for title, pairs in against.items():
-        if pairs:
-            first = pairs[0][1]
-            words = {"rows": first.rows, "split": _split(found), "constraints": first.constraints}
-            yield title.format(active=first.active_rate, **words), _recoveries(found, pairs)
-
-
-def _recoveries(found: Comparison, pairs: Sequence[tuple[Ended, Recovery]]) -> list[list[str]]:
-    head = ["dual", "AUC", "NDCG", "Spearman", "by row", "", "", "netted", "", "", "by constraint, median"]
-    parts = list(dict.fromkeys(name for _, scores in pairs for name in scores.correlation))
-    rows = [[*head, *(f"correlation of {name}" for name in parts)]]
-    for dual in found.duals:
-        scores = [recovery for item, recovery in pairs if item.trial.dual == dual]
-        if scores:
-            cells = [*_ranks(scores), *_ranks([x.per_row for x in scores]), *_ranks([x.netted for x in scores])]
-            median = _spread([x.spearman_median for x in scores], ".3f")
-            rows.append([dual, *cells, median, *(_spread([x.correlation[p] for x in scores], ".3f") for p in parts)])
-    every = [recovery for _, recovery in pairs]
-    constant = [x.constant for x in every if x.constant is not None]
-    netted = [x.constant_netted for x in every if x.constant_netted is not None]
-    blank = [""] * len(parts)
-    rows.append(["margin", *_ranks([x.margin for x in every]), "", "", "", "", "", "", "", *blank])
-    rows.append(["constant", *_ranks(constant), "", "", "", *_ranks(netted), "", *blank])
-    return rows
-
-
-def _ranks(scores: Sequence[Ranking]) -> list[str]:
-    return [_spread([getattr(x, name) for x in scores], ".3f") for name in ("auc", "ndcg", "spearman")]
-
-
-def _spread(values: Sequence[Number], digits: str) -> str:
-    """One number, or mean ± standard deviation; ``-`` where there is none."""
-    kept = [value for value in values if value is not None]
-    if not kept:
-        return NONE
-    mean = f"{fmean(kept):{digits}}"
-    return mean if len(kept) == 1 else f"{mean} ± {pstdev(kept):.2g}"

@@ -98,6 +98,11 @@ class Multipliers:
         """The largest rho of an equality; 0 where there is none."""
         return _largest(self.lagrangian.rho[self.lagrangian.equal])
 
+    @property
+    def rho_by_column(self) -> Tensor:
+        """[columns]; 0 in what was dropped."""
+        return self.spread(self.lagrangian.rho[None])[0]
+
     def read(self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True) -> Tensor:
         """The multipliers of some rows, without a gradient; not a number where they are undefined on rows
         that were not ``seen``.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from pdual.runtime.ranking import auc, mean, ndcg, pearson, spearman
+from pdual.runtime.ranking import auc, mean, ndcg, pearson, precision, spearman, spearman_top
 
 #: Few values, so that there are ties.
 NUMBER = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0])
@@ -57,3 +59,36 @@ def test_what_is_undefined_is_not_averaged() -> None:
     assert mean(np.array([1.0, np.nan, 0.5])) == 0.75
     assert mean(np.array([np.nan])) is None
     assert mean(np.array([])) is None
+
+
+@settings(deadline=None)
+@given(drawn=st.lists(st.tuples(NUMBER, NUMBER), min_size=2, max_size=5))
+def test_precision_is_the_mean_over_all_ways_to_break_ties(drawn: list[tuple[float, float]]) -> None:
+    truth, score = rows(drawn)
+    tight = truth > 0.3
+    count = int(tight.sum())
+    if not count:
+        assert np.isnan(precision(tight, score)[0])
+        return
+    shares = []
+    for order in permutations(range(tight.shape[1])):
+        places = sorted(order, key=lambda place: -score[0, place])  # sorting is stable
+        shares.append(np.mean([tight[0, place] for place in places[:count]]))
+    assert precision(tight, score)[0] == pytest.approx(np.mean(shares))
+
+
+@settings(deadline=None)
+@given(drawn=ROW, count=st.integers(0, 8))
+def test_the_spearman_of_the_top_ties_everything_below_it(drawn: list[tuple[float, float]], count: int) -> None:
+    truth, score = rows(drawn)
+    count = min(count, score.size)
+    found = spearman_top(truth, score, np.array([count]))[0]
+    if not count:
+        assert np.isnan(found)
+        return
+    least = sorted(score[0])[-count]
+    kept = np.array([value if value >= least else -1.0 for value in score[0]])
+    if np.ptp(truth) and np.ptp(kept):
+        assert found == pytest.approx(spearmanr(truth[0], kept).statistic, abs=1e-9)
+    else:
+        assert np.isnan(found)

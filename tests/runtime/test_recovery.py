@@ -116,3 +116,51 @@ def test_splits_without_multipliers_are_left_out() -> None:
     assert (found["train"].constraints, found["train"].auc) == (2, 1.0)
     assert found["train"].constant is not None
     assert solver_recovery(program((1,) * 7), solved_rows(), {"train": train}) == {}
+
+
+MASKED = Layout("d", (part("margin", size=4, masked=True),))
+
+
+def test_masked_entries_are_not_ranked() -> None:
+    """A masked entry's residual is 0, above every slack one: as an entry of the ranking it would count against the margin."""
+    truth = numbers([[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    said = numbers([[9.0, 1.5, 0.0, 0.0], [0.0, 9.0, 1.0, 0.0], [0.2, 0.0, 0.0, 9.0]])
+    residuals = numbers([[0.0, 0.1, -1.0, -2.0], [-3.0, 0.0, 0.2, -1.0], [-1.0, -0.5, -4.0, 0.0]])
+    mask = torch.tensor([[False, True, True, True], [True, False, True, True], [True, True, True, False]])
+    found = Pass(torch.arange(3), None, residuals, mask, said, {}, FeatureCache())
+    scores = recovery(MASKED, found, Reference("pointwise", truth), truth, rho=torch.tensor([10.0] * 4))
+    live = mask.flatten().numpy()
+    assert scores.active_rate == 2 / 9
+    assert scores.auc == 1.0
+    assert scores.margin.auc == 1.0
+    assert scores.spearman == pytest.approx(
+        spearmanr(truth.flatten().numpy()[live], said.flatten().numpy()[live]).statistic
+    )
+    assert scores.per_row.auc == 1.0
+    assert scores.margin_per_row.ndcg == 1.0
+    assert scores.stepped is not None
+    assert scores.stepped.precision == 1.0
+    assert scores.spearman_by_constraint["margin[1]"] == pytest.approx(1.0)
+
+
+def test_a_row_without_live_entries_counts_nowhere() -> None:
+    truth = numbers([[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    mask = torch.tensor([[True, True, True, True], [False, False, False, False]])
+    found = Pass(torch.arange(2), None, torch.zeros_like(truth), mask, truth, {}, FeatureCache())
+    scores = recovery(MASKED, found, Reference("pointwise", truth))
+    assert scores.active_rate == 0.25
+    assert scores.per_row.auc == 1.0
+    assert scores.stepped is None
+
+
+def test_the_step_of_a_multiplier_ranks_by_what_it_asks_to_be() -> None:
+    truth = [[0.0, 0.0, 1.0, 0.0, 0.5, -2.0, 1.0]]
+    said = [[0.2, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0]]
+    residuals = [[-0.1, -1.0, 0.1, -1.0, 0.06, 0.0, 0.0]]
+    rho = torch.full((7,), 4.0)
+    found = recovery(LAYOUT, passed(said, residuals), Reference("solver", numbers(truth)), rho=rho)
+    assert found.precision is not None
+    assert found.precision < 1
+    assert found.stepped is not None
+    assert found.stepped.precision == 1.0
+    assert found.stepped.ndcg == pytest.approx(1.0)
