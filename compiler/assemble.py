@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
 from pdual.compiler.ir import Node, is_constant
+from pdual.compiler.norms import norm_weights
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
@@ -37,13 +38,26 @@ def refuse_unsolved(graph: Graph) -> None:
             raise refuse("PD293", data.grouped, data=data.data)
 
 
-def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[nn.Module, ...]:
-    """The terms that need no data: modules from the models to a scaled number."""
+@record(frozen=True, slots=True)
+class FreeTerm:
+    """A term that needs no data: ``evaluate`` maps the models to a scaled number; where the term is the sum of c ||theta||^2
+    over models, ``norms`` holds c by model.
+    """
+
+    evaluate: nn.Module
+    norms: Mapping[str, float] | None
+
+
+def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[FreeTerm, ...]:
+    """The terms that need no data."""
     constants = Constants(graph.knowns, graph.sizes)
     terms = []
     for term in graph.data_free:
         emission = Emission(constants, graph.sizes, models, dtype)
-        terms.append(_WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale))))
+        module = _WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale)))
+        weights = norm_weights(term.value, constants)
+        scaled = None if weights is None else {name: weight / term.scale for name, weight in weights.items()}
+        terms.append(FreeTerm(module, scaled))
     return tuple(terms)
 
 
@@ -139,11 +153,18 @@ def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]
         factors.append(row.sign * factor)
         offsets.append(offset)
     together = torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
-    residuals = torch.addcmul(
-        emission.buffer(torch.cat(offsets), "offset"), together, emission.buffer(torch.cat(factors), "factor")
-    )
+    residuals = _moved(emission, together, torch.cat(factors), torch.cat(offsets))
     mask = _mask(emission, parts)
     return (residuals, None) if mask is None else (torch.where(mask, residuals, 0.0), mask)
+
+
+def _moved(emission: Emission, values: Any, factor: Tensor, offset: Tensor) -> Any:
+    """``factor * values + offset``, without a product where there is nothing to multiply."""
+    if bool((factor == 1.0).all()):
+        return torch.add(values, emission.buffer(offset, "offset")) if bool(offset.any()) else values
+    if bool((factor == -1.0).all()):
+        return torch.sub(emission.buffer(offset, "offset"), values)
+    return torch.addcmul(emission.buffer(offset, "offset"), values, emission.buffer(factor, "factor"))
 
 
 def _mask(emission: Emission, parts: Sequence[PartRows]) -> Any:

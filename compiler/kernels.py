@@ -52,6 +52,10 @@ def extreme_mean(values: Any, share: Any, largest: bool) -> Tensor:
 def take_along(base: Tensor, index: Tensor, dim: int) -> Tensor:
     """``base`` at a different position for every other index: both broadcast, ``dim`` of base is taken."""
     index = index.unsqueeze(dim)
+    if index.dim() == base.dim() and all(
+        d == dim or s == t for d, (s, t) in enumerate(zip(base.shape, index.shape, strict=True))
+    ):
+        return torch.gather(base, dim, index).squeeze(dim)
     sides = tuple(1 if d == dim else s for d, s in enumerate(base.shape))
     shape = torch.broadcast_shapes(sides, tuple(index.shape))  # type: ignore[no-untyped-call]
     wide = tuple(base.shape[dim] if d == dim else s for d, s in enumerate(shape))

@@ -23,6 +23,29 @@ class FlatParameters:
         for parameter in parameters:
             alike.setdefault((parameter.device, parameter.dtype), []).append(parameter)
         self.vectors = [_gathered(pieces) for pieces in alike.values()]
+        self._places: dict[int, tuple[nn.Parameter, int, int]] = {}
+        for vector, pieces in zip(self.vectors, alike.values(), strict=True):
+            start = 0
+            for piece in pieces:
+                self._places[id(piece)] = (vector, start, start + piece.numel())
+                start += piece.numel()
+
+    def holds(self, parameters: Iterable[nn.Parameter]) -> bool:
+        """Whether all of these are among them."""
+        return all(id(parameter) in self._places for parameter in parameters)
+
+    def pieces(self, parameters: Iterable[nn.Parameter]) -> list[tuple[Tensor, Tensor]]:
+        """Values and gradients of some of them, as few pieces as they lie in; views."""
+        ranges: list[tuple[nn.Parameter, int, int]] = []
+        for vector, start, end in sorted((self._places[id(p)] for p in parameters), key=lambda at: (id(at[0]), at[1])):
+            if ranges and ranges[-1][0] is vector and ranges[-1][2] == start:
+                start = ranges.pop()[1]
+            ranges.append((vector, start, end))
+        found = []
+        for vector, start, end in ranges:
+            assert vector.grad is not None
+            found.append((vector.detach()[start:end], vector.grad[start:end]))
+        return found
 
     @property
     def gradients(self) -> list[Tensor]:

@@ -40,14 +40,14 @@ class Lagrangian:
         inequality = torch.full((len(columns),), rho, dtype=dtype, device=device)
         return cls(equal, inequality.masked_fill(equal, rho if rho_equal is None else rho_equal))
 
-    def psi(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Sum of psi over each row's live entries: [batch] from [batch, columns].
+    def psi(self, residuals: Tensor, multipliers: Tensor) -> Tensor:
+        """Sum of psi over each row's entries: [batch] from [batch, columns].
 
         No gradient reaches ``multipliers``. The derivative in ``residuals`` is [lam + rho g]_+ (lam + rho h
-        for an equality), and exactly 0 where ``mask`` is False.
+        for an equality). A masked entry is 0 without a gradient already, and psi(0, lam) is 0 whatever lam is.
         """
         multipliers = multipliers.detach()
-        relaxed = self.relaxed(residuals, multipliers, mask)
+        relaxed = self.relaxed(residuals, multipliers)
         return (relaxed * torch.addcmul(multipliers, self._half, relaxed)).sum(-1)
 
     def relaxed(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:

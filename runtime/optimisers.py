@@ -31,11 +31,26 @@ class Driver:
         self.settings = use.settings
         self._flat = FlatParameters(parameters)
         self._optimiser = _build(use.optimiser, self.settings, self._flat.vectors)
+        self._decays: list[tuple[Tensor, Tensor, float]] = []
         self._total = total
         self._taken = 0
 
+    def holds(self, parameters: Iterable[nn.Parameter]) -> bool:
+        """Whether all of these are among its weights."""
+        return self._flat.holds(parameters)
+
+    def decay(self, parameters: Iterable[nn.Parameter], weight: float) -> None:
+        """Add ``weight`` ||theta||^2 of some of its weights to what every step follows."""
+        self._decays.extend((values, slope, weight) for values, slope in self._flat.pieces(parameters))
+
+    def decayed(self) -> Tensor | float:
+        """The value of what ``decay`` added."""
+        return sum((weight * values.dot(values) for values, _, weight in self._decays), start=0.0)
+
     def step(self) -> None:
         """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""
+        for values, slope, weight in self._decays:
+            slope.add_(values, alpha=2 * weight)
         if self.settings.clip is not None:
             self._flat.clip(self.settings.clip)
         rate = self.settings.lr * share(self.settings.schedule, self._taken, self._total)

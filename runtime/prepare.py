@@ -56,7 +56,9 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
         blocks=tuple(Block(program, tables[program.data]) for program in programs),
         models=models,
         settings=graph.spec.solve,
-        terms=tuple(Term(module, graph.objective_scale) for module in data_free_terms(graph, models, dtype)),
+        terms=tuple(
+            Term(term.evaluate, graph.objective_scale, term.norms) for term in data_free_terms(graph, models, dtype)
+        ),
         sizes=graph.sizes,
         knowns=graph.knowns,
     )

@@ -29,11 +29,12 @@ class Block:
 @dataclass(frozen=True)
 class Term:
     """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units
-    = scaled times ``scale``.
+    = scaled times ``scale``. ``norms``: c by model where it is the sum of c ||theta||^2.
     """
 
     evaluate: Callable[[nn.ModuleDict], Tensor]
     scale: float = 1.0
+    norms: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)

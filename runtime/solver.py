@@ -21,7 +21,7 @@ from pdual.runtime.lanes import build_lanes
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import diverged
 from pdual.runtime.optimisers import Driver, steps_of, trainable
-from pdual.runtime.problem import Options, Problem
+from pdual.runtime.problem import Options, Problem, Term
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
 from pdual.runtime.run import Run
@@ -82,6 +82,7 @@ class Solver:
             descent.model_copy(update={"steps": None, "epochs": 1.0}), longest
         )
         self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
+        self._terms = self._terms_to_follow()
         self._clock = Clock(options.device)
         self._history: list[LogLine] = []
         self._iteration = 0
@@ -195,7 +196,8 @@ class Solver:
                 loss, batches = self._loss()
                 if (self._step % look == 0 or self._step == steps - 1) and not isfinite(loss.item()):
                     raise self._diverged(batches)
-                loss.backward()  # type: ignore[no-untyped-call]
+                if loss.requires_grad:
+                    loss.backward()  # type: ignore[no-untyped-call]
                 self._driver.step()
                 self._losses += loss.detach()
                 self._step += 1
@@ -223,23 +225,24 @@ class Solver:
                     if self._iteration == 0
                     else multipliers.read(rows.ids, found.features, rows.values)
                 )
-                value = multipliers.psi(found.residuals.to(self._options.dtype), found.mask, current)
+                value = multipliers.psi(found.residuals.to(self._options.dtype), current)
                 self._drawn += len(rows.ids)
             if found.objective is not None and not self._options.feasibility:
                 value = value + found.objective.to(self._options.dtype)
             if weights is not None:
                 value = value * weights
             total = total + (value.sum() if isinstance(value, Tensor) else value) / lane.stream.rows_per_step
-        if not self._options.feasibility:
-            for term in self._problem.terms:
-                total = total + term.evaluate(self._models)
-        return total, batches
+        for term in self._terms:
+            total = total + term.evaluate(self._models)
+        return total + self._driver.decayed(), batches
 
     def _ascend(self) -> None:
         """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in
         the log.
         """
         self._models.eval()
+        for lane in self._constrained:
+            lane.multipliers.step = self._settings.step_of(self._iteration)
         with self._clock.phase("evaluation"):
             passes = [lane.visit(lane.multipliers.reads) for lane in self._constrained]
             profiles = [
@@ -286,6 +289,19 @@ class Solver:
         self._options.save(self.state())
         self._saved = self._iteration - 1
         self._saved_at = time.perf_counter()
+
+    def _terms_to_follow(self) -> list[Term]:
+        """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""
+        follow = []
+        for term in () if self._options.feasibility else self._problem.terms:
+            norms = term.norms or {}
+            weights = [weight for name in norms for weight in self._models[name].parameters()]
+            if not weights or not self._driver.holds(weights):
+                follow.append(term)
+                continue
+            for name, factor in norms.items():
+                self._driver.decay(self._models[name].parameters(), factor)
+        return follow
 
     def _autocast(self) -> AbstractContextManager[object]:
         if self._options.precision != "bfloat16":

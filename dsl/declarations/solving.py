@@ -30,7 +30,7 @@ class Shrinking(Settings):
 
 class SolveSettings(Settings):
     """Algorithm 1 of the paper; ``rho_equal`` is rho where not written, ``fit`` the seeded share of rows that phi is
-    fitted on, ``dual_step`` the share of rho by which multipliers move.
+    fitted on, ``dual_step`` the share of rho by which multipliers move, to which it grows over ``dual_warmup`` iterations.
     """
 
     outer: int = Field(50, ge=1)
@@ -39,11 +39,16 @@ class SolveSettings(Settings):
     rho_equal: float | None = Field(None, gt=0)
     rho_schedule: RhoSchedule | None = None
     dual_step: float = Field(1.0, gt=0, le=1)
+    dual_warmup: int = Field(0, ge=0)
     smoothing: float = Field(0.0, ge=0, lt=1)
     fit: float = Field(1.0, gt=0, le=1)
     descent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
     ascent: OptimiserUse = OptimiserUse("adam", AdamSettings(lr=1e-3))
     shrinking: Shrinking | None = None
+
+    def step_of(self, iteration: int) -> float:
+        """The share of rho by which multipliers move in an outer iteration, counted from 1."""
+        return self.dual_step * min(1.0, iteration / max(1, self.dual_warmup))
 
     @property
     def rest_share(self) -> float:

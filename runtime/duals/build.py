@@ -44,7 +44,7 @@ def build_multipliers(
     train = block.table.splits["train"]
     builder = _Builder(problem, block.table, features, fit_positions(train, settings.fit, seed), dtype, seed)
     stores = [builder.store(plan, layout, place) for place, plan in enumerate(plans)]
-    return Multipliers(layout, plans, stores, lagrangian, settings.dual_step)
+    return Multipliers(layout, plans, stores, lagrangian)
 
 
 def fit_positions(train: Tensor, share: float, seed: int) -> Tensor:

@@ -42,12 +42,12 @@ class Multipliers:
         plans: Sequence[DualPlan],
         stores: Sequence[DualStore],
         lagrangian: Lagrangian,
-        step: float = 1.0,
     ) -> None:
         self.plans = tuple(plans)
         self.stores = tuple(stores)
         self.lagrangian = lagrangian
-        self._step = step
+        #: The share of rho by which an update moves multipliers.
+        self.step = 1.0
         self.columns = layout.columns
         device, dtype = lagrangian.rho.device, lagrangian.rho.dtype
         held = [column for plan in plans for column in plan.columns]
@@ -120,11 +120,11 @@ class Multipliers:
         """The multipliers of the warm-up."""
         return self.lagrangian.rho.new_zeros(()).expand(rows, len(self.active))
 
-    def psi(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> Tensor:
-        """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals
-        and mask.
+    def psi(self, residuals: Tensor, multipliers: Tensor) -> Tensor:
+        """The augmented Lagrangian's constraint terms of each row, [batch], from [batch, columns] residuals, in which
+        masked entries are 0 without a gradient: psi(0, lam) is 0, so they add nothing.
         """
-        return self.lagrangian.psi(self.select(residuals), multipliers, None if mask is None else self.select(mask))
+        return self.lagrangian.psi(self.select(residuals), multipliers)
 
     def select(self, matrix: Tensor) -> Tensor:
         """[batch, active] from [batch, columns]."""
@@ -141,7 +141,7 @@ class Multipliers:
         falls by ``margin``.
         """
         assert found.multipliers is not None
-        steps = self.lagrangian.rho * self._step
+        steps = self.lagrangian.rho * self.step
         asked = torch.addcmul(self.select(found.multipliers), steps, self.select(found.residuals) + margin)
         live = (asked > 0) | self.lagrangian.equal
         return (live if found.mask is None else live & self.select(found.mask)).any(1)
@@ -157,7 +157,7 @@ class Multipliers:
         residuals, multipliers = self.select(reading.residuals), self.select(reading.multipliers)
         mask = None if reading.mask is None else self.select(reading.mask)
         relaxed = self.lagrangian.relaxed(residuals, multipliers, mask)
-        steps = self.lagrangian.rho * self._step
+        steps = self.lagrangian.rho * self.step
         errors = {}
         for plan, store, places in zip(self.plans, self.stores, self._places, strict=True):
             error = store.update(
@@ -203,7 +203,7 @@ class Multipliers:
 
     def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
         caps = self.caps[self._columns]
-        asked = torch.addcmul(multipliers, self.lagrangian.rho * self._step, residuals)
+        asked = torch.addcmul(multipliers, self.lagrangian.rho * self.step, residuals)
         asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)
         live = multipliers.numel() if mask is None else int(mask.sum())
         level = multipliers.abs() if mask is None else multipliers.abs() * mask

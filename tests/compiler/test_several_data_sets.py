@@ -91,5 +91,5 @@ def test_every_term_without_data_is_divided_by_its_own_scale() -> None:
     graph, _ = lowered(31)
     models = nn.ModuleDict({"f": Square()})
     terms = data_free_terms(graph, models, torch.float64)
-    assert [float(module(models).detach()) for module in terms] == [9 / 8, 0.9]
+    assert [float(term.evaluate(models).detach()) for term in terms] == [9 / 8, 0.9]
     assert graph.objective_scale == 1.0  # of 1, 4 and 10: no common one

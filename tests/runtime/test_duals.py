@@ -101,7 +101,8 @@ def by_hand(kind: str, rounds: list[Tensor], mask: Tensor | None = None, step: f
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("step", [1.0, 0.4])
 def test_updates_are_those_of_the_method(kind: str, masked: bool, step: float) -> None:
-    multipliers = held(plan(kind, LAYOUT, cap=CAP), dual_step=step)
+    multipliers = held(plan(kind, LAYOUT, cap=CAP))
+    multipliers.step = step
     mask = random_residuals(seed=9) > -0.5 if masked else None
     rounds = [random_residuals(seed=seed) * 0.3 for seed in range(6)]
     if mask is not None:

@@ -47,10 +47,10 @@ def made(kind: DualPlan, **changes: Any) -> Problem:
     return problem(body, table(targets()), LAYOUT, (kind,), Free(ROWS), SolveSettings(**given))
 
 
-@pytest.mark.parametrize("dual_step", [1.0, 0.5])
-def test_tables_end_at_the_optimum(dual_step: float) -> None:
+@pytest.mark.parametrize("changes", [{}, {"dual_step": 0.5, "dual_warmup": 5}], ids=["whole", "half"])
+def test_tables_end_at_the_optimum(changes: dict[str, Any]) -> None:
     z = targets()
-    given = made(KINDS["pointwise"], dual_step=dual_step, outer=30)
+    given = made(KINDS["pointwise"], outer=30, **changes)
     run = solved(given)
     expected = torch.cat([(z - 1).relu(), (-1.5 - z).relu()], 1)
     torch.testing.assert_close(multipliers(run), expected, rtol=0, atol=1e-4)
