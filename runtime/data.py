@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import torch
@@ -67,40 +67,51 @@ class Table(Protocol):
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """A table whose columns are plain tensors: [rows, *axes] each."""
+    """A table whose columns are plain tensors: [rows, *axes] each.
+
+    A column named in ``levels`` is held as bytes, and a batch has byte / level in their place, of type ``dtype``: images
+    take a quarter of the memory. Whoever wants values reads batches.
+    """
 
     columns: Mapping[str, Tensor]
     splits: Mapping[str, Tensor]
     fingerprint: str
     multipliers: Mapping[str, Tensor] = field(default_factory=dict)
     labels: Sequence[str] | None = None
+    levels: Mapping[str, float] = field(default_factory=dict)
+    dtype: torch.dtype = torch.float64
 
     def __len__(self) -> int:
         return int(sum(len(ids) for ids in self.splits.values()))
 
     def batch(self, ids: Tensor) -> RowBatch:
         """The rows at these positions, gathered column by column."""
-        return RowBatch(ids, {name: column.index_select(0, ids) for name, column in self.columns.items()})
+        return RowBatch(ids, {name: self._rows(name, ids) for name in self.columns})
+
+    def _rows(self, name: str, ids: Tensor) -> Tensor:
+        rows = self.columns[name].index_select(0, ids)
+        level = self.levels.get(name)
+        return rows if level is None else rows.to(self.dtype).div_(level)
 
     def address(self, row: int) -> str:
         """The row's label, or its position."""
         return self.labels[row] if self.labels is not None else str(row)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> ColumnTable:
-        """Floating-point columns in ``dtype``, all of it on ``device``."""
+        """Floating-point columns in ``dtype``, all of it on ``device``; bytes stay bytes and are read in ``dtype``."""
 
         def moved(column: Tensor) -> Tensor:
             return column.to(device=device, dtype=dtype if column.is_floating_point() else column.dtype)
 
-        return ColumnTable(
-            {name: moved(column) for name, column in self.columns.items()},
-            {name: ids.to(device) for name, ids in self.splits.items()},
-            self.fingerprint,
-            {name: moved(column) for name, column in self.multipliers.items()},
-            self.labels,
+        return replace(
+            self,
+            columns={name: moved(column) for name, column in self.columns.items()},
+            splits={name: ids.to(device) for name, ids in self.splits.items()},
+            multipliers={name: moved(column) for name, column in self.multipliers.items()},
+            dtype=dtype,
         )
 
     def limited(self, rows: int) -> ColumnTable:
         """At most ``rows`` rows of each split; row positions stay what they were."""
         splits = {name: ids[:rows] for name, ids in self.splits.items()}
-        return ColumnTable(self.columns, splits, f"{self.fingerprint}/limit={rows}", self.multipliers, self.labels)
+        return replace(self, splits=splits, fingerprint=f"{self.fingerprint}/limit={rows}")

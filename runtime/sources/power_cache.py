@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from pdual.runtime.context import Progress, SourceContext
+from pdual.runtime.context import Progress
+from pdual.runtime.sources.cache import whole_file
 from pdual.runtime.sources.power_grid import Integers, Reals
 
 CHUNK = 64  # demands; half a second of work on case30: what an interruption can lose
@@ -24,15 +23,6 @@ class Solved:
 
     kept: Integers
     rows: Reals
-
-
-def cache_root(context: SourceContext) -> Path:
-    """``context.cache``, else ``$PDUAL_CACHE``, else ``pdual`` in the user's cache folder."""
-    if context.cache is not None:
-        return context.cache
-    if chosen := os.environ.get("PDUAL_CACHE"):
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pdual"
 
 
 class ChunkStore:
@@ -56,19 +46,12 @@ class ChunkStore:
         return solved
 
     def save(self, index: int, solved: Solved) -> None:
-        """Keeps a chunk: written beside its place and renamed, so that a reader never sees half of it."""
+        """Keeps a chunk, where the folder lets itself be written."""
         if not self._writable:
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    np.savez(file, kept=solved.kept, rows=solved.rows)
-                os.replace(temporary, self._place(index))
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            with whole_file(self._place(index)) as file:
+                np.savez(file, kept=solved.kept, rows=solved.rows)
         except OSError as error:
             self._writable = False
             self._progress.advance(0, f"warning: nothing can be kept in {self.folder} ({error.strerror})")

@@ -15,7 +15,8 @@ from pdual.dsl.declarations.splits import SPLITS, split_sizes
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
-from pdual.runtime.sources.power_cache import CHUNK, ChunkStore, cache_root
+from pdual.runtime.sources.cache import cache_root
+from pdual.runtime.sources.power_cache import CHUNK, ChunkStore
 from pdual.runtime.sources.power_chunks import ChunkSolver, GridProblem
 from pdual.runtime.sources.power_file import read_demands
 from pdual.runtime.sources.power_grid import Complexes, Grid, Reals, grid_of, lacking

@@ -229,15 +229,6 @@ def test_a_cache_that_cannot_be_written_is_said_and_harmless(table, tmp_path):
     assert all("nothing can be kept" in note for note in heard.notes)
 
 
-def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.delenv("PDUAL_CACHE", raising=False)
-    assert power_cache.cache_root(SourceContext()) == tmp_path / "xdg" / "pdual"
-    monkeypatch.setenv("PDUAL_CACHE", str(tmp_path / "own"))
-    assert power_cache.cache_root(SourceContext()) == tmp_path / "own"
-    assert power_cache.cache_root(SourceContext(cache=tmp_path)) == tmp_path
-
-
 def test_workers_start_without_torch():
     code = "import sys, pdual.runtime.sources.power_chunks; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

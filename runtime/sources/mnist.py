@@ -1,0 +1,45 @@
+"""``mnist()``: the 70,000 handwritten digits of MNIST, 28 x 28 pixels, in their published order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pdual.dsl.declarations.sources_images import MnistSettings
+from pdual.runtime.context import SourceContext
+from pdual.runtime.data import ColumnTable
+from pdual.runtime.sources.mnist_files import PARTS, load_parts
+
+_BRIGHTEST = 255.0
+
+
+def build(settings: MnistSettings, context: SourceContext) -> ColumnTable:
+    """``image`` [rows, 1, 28, 28], bytes that stand for [0, 1], and ``label`` [rows], the digit's position in its set.
+
+    Rows of ``train`` come first, those of ``test`` after all of them, whatever ``limit`` leaves. Raises what
+    ``load_parts`` raises.
+    """
+    found = load_parts(context)
+    images = torch.from_numpy(np.concatenate([found["train_images"], found["test_images"]])).unsqueeze(1)
+    labels = torch.from_numpy(np.concatenate([found["train_labels"], found["test_labels"]])).to(torch.int64)
+    sizes = {name: len(found[f"{name}_labels"]) for name in ("train", "test")}
+    content = hashlib.sha256("".join(part.sha256 for part in PARTS).encode()).hexdigest()[:24]
+    return ColumnTable(
+        {"image": images, "label": labels},
+        _splits(sizes, settings.limit),
+        f"mnist/{content}/{settings!r}",
+        levels={"image": _BRIGHTEST},
+    )
+
+
+def _splits(sizes: Mapping[str, int], limit: int | None) -> Mapping[str, Tensor]:
+    found: dict[str, Tensor] = {}
+    start = 0
+    for name, size in sizes.items():
+        found[name] = torch.arange(start, start + size)[:limit]
+        start += size
+    return found
