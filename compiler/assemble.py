@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -27,15 +27,18 @@ def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[P
 
 
 def refuse_unsolved(graph: Graph) -> None:
-    """Refuse what is checked and not solved yet: constraints on averages (PD651), blocks over groups (PD293).
+    """Refuse what is checked and not solved yet: constraints on averages (PD651), and over groups (PD293).
 
     Asked before rows are loaded too, which may take minutes.
     """
     for average in graph.spec.averages:
         raise refuse("PD651", average.span, name=average.name)
     for data in graph.data:
-        if data.grouped is not None:
-            raise refuse("PD293", data.grouped, data=data.data)
+        for group in data.groups:
+            if group.has_rows:
+                raise refuse("PD293", group.span, data=data.data)
+            if group.field != data.groups[0].field:
+                raise refuse("PD295", group.span, data=data.data, one=data.groups[0].field, other=group.field)
 
 
 @record(frozen=True, slots=True)
@@ -93,6 +96,7 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
         evaluate=_AsEvaluation(_module(graph, data, constants, models, dtype, with_metrics=True)),
         duals=tuple(_plan(graph, data, choice, constants, models, dtype) for choice in data.duals),
         metrics=tuple(name for name, _ in data.metrics),
+        grouped_by=data.groups[0].field if data.groups else None,
         multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
     )
 
@@ -100,19 +104,20 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
 def _module(
     graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype, with_metrics: bool
 ) -> nn.Module:
-    emission = Emission(constants, graph.sizes, models, dtype)
+    emission = Emission(constants, graph.sizes, models, dtype, tuple(group.axis for group in data.groups))
     emission.meet(data.roots)
-    objective = _objective(emission, data.objective)
+    objective = _objective(emission, data.objective, emission.rows)
+    grouped = _objective(emission, [term for group in data.groups for term in group.objective], emission.groups)
     residuals, mask = _residuals(emission, data.parts)
     features = {key: emission.dense(node) for key, node in data.features.items()}
     metrics = {name: emission.rows(node) for name, node in data.metrics} if with_metrics else {}
-    return emission.finish((objective, residuals, mask, features, metrics))
+    return emission.finish((objective, residuals, mask, features, metrics, grouped))
 
 
-def _objective(emission: Emission, terms: Sequence[ObjectiveTerm]) -> Any:
+def _objective(emission: Emission, terms: Sequence[ObjectiveTerm], each: Callable[[Node], Any]) -> Any:
     total: Any = None
     for term in terms:
-        value = emission.rows(term.value)
+        value = each(term.value)
         if term.scale != 1.0:
             value = value * (1.0 / term.scale)
         total = value if total is None else total + value

@@ -131,6 +131,17 @@ class Builder:
         """Features that a formula is handed from outside."""
         return self._make("feature_input", (), (key,), Scalar.REAL, (), inner, batched=True)
 
+    def member(self, row: Node, axis: IndexAxis) -> Node:
+        """A value of every row, seen from its group: along ``axis`` are the group's rows."""
+        if not row.batched:
+            return row
+        axes = tuple(sorted({*row.axes, axis}))
+        return self._make("member", (row,), (axis,), row.kind, axes, row.inner, batched=True, ragged="")
+
+    def present(self, axis: IndexAxis) -> Node:
+        """Which places along an axis of a group are rows of it."""
+        return self._make("present", (), (axis,), Scalar.BOOL, (axis,), (), batched=True, ragged="")
+
     def aggregate(self, function: str, *arguments: Node) -> Node:
         """A function of an array's only inner axis."""
         kind = Scalar.INT if function == "argmax" else Scalar.REAL

@@ -7,10 +7,12 @@ from math import inf
 
 from pdual.compiler.builder import Builder
 from pdual.compiler.duals import dual_choices
-from pdual.compiler.graph import DataGraph, Graph, ObjectiveTerm
+from pdual.compiler.feature_keys import FeatureKeys
+from pdual.compiler.graph import DataGraph, Graph, GroupGraph, ObjectiveTerm
+from pdual.compiler.groups import GROUP_AXIS
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
-from pdual.compiler.lower import FeatureKeys, Lowering
+from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import family_rows
 from pdual.compiler.walk import Walk
 from pdual.dsl import typed
@@ -104,13 +106,13 @@ def _data_graph(
     found: Collector,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
-    grouped = next((block.span for block in spec.blocks if block.data == data and block.group_by is not None), None)
     objective = tuple(
         ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
         for block in blocks
         for term in block.objectives
         if minimize
     )
+    groups = _groups(spec, data, lowering, walk, minimize)
     parts = tuple(
         part
         for block in blocks
@@ -130,7 +132,26 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
-    return DataGraph(data, objective, parts, metrics, features, duals, layout, grouped)
+    return DataGraph(data, objective, parts, metrics, features, duals, layout, groups)
+
+
+def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool) -> tuple[GroupGraph, ...]:
+    """The blocks over groups of a data set."""
+    return tuple(
+        GroupGraph(
+            block.group_by,
+            GROUP_AXIS.format(block.row),
+            tuple(
+                ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
+                for term in block.objectives
+                if minimize
+            ),
+            bool(block.families or block.metrics),
+            block.span,
+        )
+        for block in spec.blocks
+        if block.data == data and block.group_by is not None
+    )
 
 
 def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) -> float:

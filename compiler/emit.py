@@ -15,6 +15,8 @@ from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
 from pdual.compiler.fusion import fuse
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant, topological
+from pdual.compiler.program import MEMBERS, PRESENT
+from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import RaggedAxis
 
 
@@ -25,7 +27,12 @@ class Emission:
     """
 
     def __init__(
-        self, constants: Constants, sizes: Mapping[str, int], models: nn.ModuleDict, dtype: torch.dtype
+        self,
+        constants: Constants,
+        sizes: Mapping[str, int],
+        models: nn.ModuleDict,
+        dtype: torch.dtype,
+        group_axes: Sequence[str] = (),
     ) -> None:
         self._graph = fx.Graph()
         self._tracer = fx.proxy.GraphAppendingTracer(self._graph)
@@ -36,7 +43,8 @@ class Emission:
         self._values = self._proxy(self._graph.placeholder("values"))
         self._ids = self._proxy(self._graph.placeholder("ids"))
         self._features = self._proxy(self._graph.placeholder("features", default_value=None))
-        self._emitter = NodeEmitter(sizes, dtype, self.call, self.buffer)
+        largest = {axis: self.call(_places, self._values) for axis in group_axes}
+        self._emitter = NodeEmitter({**sizes, **largest}, dtype, self.call, self.buffer)
         self._done: dict[int, Any] = {}
         self._buffers = 0
         self.sizes = sizes
@@ -86,6 +94,11 @@ class Emission:
         """A scalar node as one number a row: [batch]."""
         value = self.dense(node)
         return value if node.batched else value.expand(self._ids.shape[0])
+
+    def groups(self, node: Node) -> Any:
+        """A scalar node as one number a group of the batch: [groups]."""
+        value = self.dense(node)
+        return value if node.batched else value.expand(self._values[PRESENT].shape[0])
 
     def flat(self, node: Node, axes: Sequence[IndexAxis], members: Sequence[tuple[int, ...]]) -> Any:
         """A node on the live entries of a part, [batch, entries]; where it does not vary along an axis, it is repeated."""
@@ -157,6 +170,14 @@ class Emission:
                 return self._detached(self._read(node.arguments[0])[1][inside], node)
             case "feature_input":
                 return self._features[node.attributes[0]]
+            case "member":
+                row = node.arguments[0]
+                if row.ragged:
+                    raise refuse("PD293", node.span, data="")
+                taken = self.call(_members, self._materialised(row), self._values[MEMBERS])
+                return self._emitter.placed(taken, node, (node.attributes[0], *row.axes))
+            case "present":
+                return self._values[PRESENT]
             case "norm":
                 return self._norm(node.attributes[0])
         if node.operation == "divide" and is_constant(node.arguments[1]) and not is_constant(node.arguments[0]):
@@ -219,6 +240,15 @@ class Emission:
         if name not in dict(self._root.named_children()):
             self._root.add_module(name, kernels.ParameterNorm(self._models[model]))
         return self._tracer.create_proxy("call_module", name, (), {})
+
+
+def _places(values: Mapping[str, Any]) -> int:
+    return int(values[PRESENT].shape[1])
+
+
+def _members(rows: Tensor, members: Tensor) -> Tensor:
+    """[groups, largest, ...] from [batch, ...]; a place that is no row of the group holds another one's value."""
+    return rows.index_select(0, members.flatten()).reshape(*members.shape, *rows.shape[1:])
 
 
 _LAZY = object()  # a constant that becomes a buffer only when something batched reads it

@@ -158,6 +158,10 @@ class NodeEmitter:
         wide = self.aligned(value, node, wanted, 0, node.ragged, node.batched)
         return wide.expand(*([-1] if node.batched else []), *(self.sizes[axis.set] for axis in wanted))
 
+    def placed(self, value: Any, node: Node, axes: Sequence[IndexAxis]) -> Any:
+        """A batched value whose named axes stand in this order, in the order of the node's."""
+        return _moved(value, node, axes, 1)
+
     def _spread(self, node: Node, value: Any) -> Any:
         body = node.arguments[0]
         wide = self.aligned(value, body, node.axes, len(node.inner), node.ragged, node.batched)

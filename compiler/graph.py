@@ -53,6 +53,17 @@ class DualChoice:
 
 
 @record(frozen=True, slots=True)
+class GroupGraph:
+    """A block over groups: the field that rows of a group share, the axis of its rows, its terms (a number a group)."""
+
+    field: str
+    axis: str
+    objective: tuple[ObjectiveTerm, ...]
+    has_rows: bool  # constraints or metrics, which are checked but not solved yet
+    span: Span
+
+
+@record(frozen=True, slots=True)
 class DataGraph:
     """Everything over one data set."""
 
@@ -63,7 +74,7 @@ class DataGraph:
     features: Mapping[str, Node]
     duals: tuple[DualChoice, ...]
     layout: Layout
-    grouped: Span | None = None  # a block over groups, which is checked but not lowered yet
+    groups: tuple[GroupGraph, ...] = ()
 
     @property
     def roots(self) -> tuple[Node, ...]:
@@ -71,6 +82,7 @@ class DataGraph:
         masks = [part.mask for part in self.parts if part.mask is not None]
         return (
             *(term.value for term in self.objective),
+            *(term.value for group in self.groups for term in group.objective),
             *(part.residual for part in self.parts),
             *masks,
             *(node for _, node in self.metrics),
@@ -93,5 +105,6 @@ class Graph:
     def objective_scale(self) -> float:
         """What multiplies a scaled multiplier back to the problem's units: the common scale of the objective, 1 where terms differ."""
         scales = {term.scale for graph in self.data for term in graph.objective}
+        scales |= {term.scale for graph in self.data for group in graph.groups for term in group.objective}
         scales |= {term.scale for term in self.data_free}
         return scales.pop() if len(scales) == 1 else 1.0

@@ -64,6 +64,8 @@ class Node:
     output       ``(part name,)`` of a call
     features     ``(key,)`` of a call; ``feature_input`` ``(key,)`` is the same handed in from outside
     aggregate    ``(function,)``: argmax, top_mean, bottom_mean over the only inner axis
+    member       ``(axis,)``: a value of every row as one of every group, the rows of the group along an axis
+    present      which places along ``axes[0]`` are rows of the group: groups have fewer than the largest one
     ============ ======================================================================================
     """
 

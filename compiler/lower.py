@@ -8,6 +8,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from pdual.compiler.builder import Builder
+from pdual.compiler.feature_keys import FeatureKeys
+from pdual.compiler.groups import axis_name, group_binders
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.dsl import typed
@@ -16,7 +18,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.record import record
-from pdual.dsl.types import ArrayType, Element, FixedAxis, Kind, MemberFeatures, MemberOf, RaggedAxis, SetAxis
+from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, RaggedAxis, SetAxis
 
 
 @record(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class CallValue:
 
     node: Node
     signature: Signature
+    group: IndexAxis | None = None  # the rows of a group it was called on, one call for all
 
 
 Value: TypeAlias = Node | Pair | CallValue
@@ -60,7 +63,9 @@ class Lowering:
         self.builder = builder
         self._spec = spec
         self._models = {model.name: model for model in spec.models}
-        self._lets: dict[tuple[int, ...], Value] = {}
+        self._lets: dict[tuple[object, ...], Value] = {}
+        self._row_of: IndexAxis | None = None  # the group's axis whose fields are meant row by row
+        self._calling = ""  # the model whose arguments they are
         self.keys = keys
         self._features_outside = features_outside
 
@@ -91,9 +96,10 @@ class Lowering:
             case typed.GivenRef(given=given, name=name, type=ArrayType(element, axes)):
                 return self._parts(element, lambda part: build.given(given, name, part, scalar_of(element), axes))
             case typed.FieldRef(data=data, name=name, type=ArrayType(element, axes)):
-                return self._parts(element, lambda part: build.field(data, name, part, scalar_of(element), axes))
+                parts = self._parts(element, lambda part: build.field(data, name, part, scalar_of(element), axes))
+                return self._of_group(parts, expression, indices)
             case typed.FieldRef(data=data, name=name):
-                return build.field(data, name, "", Scalar.OPAQUE, ())
+                return self._of_group(build.field(data, name, "", Scalar.OPAQUE, ()), expression, indices)
             case typed.IndexRef(binder=binder):
                 return indices[binder.identity]
             case typed.LetRef(definition=definition):
@@ -158,7 +164,7 @@ class Lowering:
     # --- lets and indexing ---------------------------------------------------------------------------------
 
     def _let(self, definition: typed.LetDefinition, chosen: Sequence[Node]) -> Value:
-        key = (definition.identity, *(node.identity for node in chosen))
+        key = (definition.identity, self._row_of, *(node.identity for node in chosen))
         if key not in self._lets:
             inner = {binder.identity: node for binder, node in zip(definition.binders, chosen, strict=True)}
             self._lets[key] = self.value(definition.body, inner)
@@ -200,19 +206,26 @@ class Lowering:
         filters: list[typed.TypedExpression] = []
         ragged: str | None = None
         axes: list[IndexAxis] = []
+        present: list[Node] = []
         for binder in binders:
-            if isinstance(binder.axis, RaggedAxis):
+            if binder.rows_of is not None:
+                axes.append(self._free_axis(binder, inner))
+                inner[binder.identity] = self.builder.index(axes[-1])
+                present.append(self.builder.present(axes[-1]))
+                if self._row_of is not None:  # the rows of a group, for one row of it
+                    raise refuse("PD291", expression.span, model=self._calling)
+            elif isinstance(binder.axis, RaggedAxis):
                 ragged = binder.axis.name
                 inner[binder.identity] = self.builder.ragged_index(ragged)
             else:
                 axes.append(self._free_axis(binder, inner))
                 inner[binder.identity] = self.builder.index(axes[-1])
             filters.extend(conjuncts(binder.where))
-        if ragged is None and len(axes) == 1:
+        if ragged is None and len(axes) == 1 and not present:
             joined = self._joined(expression, axes[0], inner, filters)
             if joined is not None:
                 return joined
-        mask = self._mask(filters, inner)
+        mask = self._mask(filters, inner, present)
         body = self._body(expression, inner)
         return self._over_axes(expression.function, axes, ragged, body, mask)
 
@@ -272,20 +285,50 @@ class Lowering:
             body = self.builder("as_real", body)
         return body
 
-    def _mask(self, filters: Sequence[typed.TypedExpression], inner: Indices) -> Node | None:
-        if not filters:
-            return None
-        return reduce(lambda a, b: self.builder("and", a, b), (self.scalar(f, inner) for f in filters))
+    def _mask(
+        self, filters: Sequence[typed.TypedExpression], inner: Indices, present: Sequence[Node] = ()
+    ) -> Node | None:
+        kept = [*present, *(self.scalar(f, inner) for f in filters)]
+        return reduce(lambda a, b: self.builder("and", a, b), kept) if kept else None
 
     def _free_axis(self, binder: typed.Binder, inner: Indices) -> IndexAxis:
-        assert isinstance(binder.axis, SetAxis)
-        used = {axis.level for node in inner.values() for axis in node.axes if axis.set == binder.axis.set}
+        name = axis_name(binder)
+        used = {axis.level for node in inner.values() for axis in node.axes if axis.set == name}
         level = next(level for level in range(len(used) + 1) if level not in used)
-        return IndexAxis(binder.axis.set, level)
+        return IndexAxis(name, level)
+
+    # --- groups --------------------------------------------------------------------------------------------
+
+    def _of_group(self, value: Node | Pair, field: typed.FieldRef, indices: Indices) -> Value:
+        """A field of the row that an index over a group stands at."""
+        if field.binder is None:
+            return value
+        (axis,) = indices[field.binder.identity].axes
+        return value if axis == self._row_of else self._spread_over(value, axis)
+
+    def _spread_over(self, value: Value, axis: IndexAxis) -> Value:
+        return _each(value, lambda node: self.builder.member(node, axis))
 
     # --- models --------------------------------------------------------------------------------------------
 
     def _call(self, call: typed.ModelCall, indices: Indices) -> CallValue:
+        group = self._group_of(call, indices)
+        if group is None or group == self._row_of:
+            return self._call_once(call, indices)
+        before, self._row_of, self._calling = self._row_of, group, call.model
+        try:
+            return replace(self._call_once(call, indices), group=group)
+        finally:
+            self._row_of = before
+
+    def _group_of(self, call: typed.ModelCall, indices: Indices) -> IndexAxis | None:
+        """The axis of a group whose rows a model is called on; PD291 where a call needs two rows at once."""
+        axes = {indices[binder.identity].axes[0] for binder in group_binders(call) if binder.identity in indices}
+        if len(axes) > 1:
+            raise refuse("PD291", call.span, model=call.model)
+        return next(iter(axes), None)
+
+    def _call_once(self, call: typed.ModelCall, indices: Indices) -> CallValue:
         model = self._models[call.model]
         names: list[str] = []
         nodes: list[Node] = []
@@ -306,7 +349,8 @@ class Lowering:
         names = part_names(name, output.type)
         kind = scalar_of(output.type.element)
         parts = [self.builder.output(call.node, part, output.type.axes, kind) for part in names]
-        return Pair(*parts) if len(parts) == 2 else parts[0]
+        value = Pair(*parts) if len(parts) == 2 else parts[0]
+        return value if call.group is None else self._spread_over(value, call.group)
 
     def _features(self, call: typed.ModelCall) -> Value:
         kind = self.keys.types[call.model]
@@ -319,29 +363,6 @@ class Lowering:
         if self._features_outside:
             return self.builder.feature_input(key, inner)  # type: ignore[arg-type]
         return self.builder.features(self._call(call, {}).node, key, inner)  # type: ignore[arg-type]
-
-
-class FeatureKeys:
-    """Names the features that duals read: ``dispatch``, or ``dispatch/bus`` per member; a second call of one model is ``dispatch#2``."""
-
-    def __init__(self, types: Mapping[str, ArrayType | MemberFeatures]) -> None:
-        self.types = types
-        self._calls: dict[str, list[typed.ModelCall]] = {}
-
-    def key(self, call: typed.ModelCall) -> str:
-        """The name of one call's features."""
-        calls = self._calls.setdefault(call.model, [])
-        if call not in calls:
-            calls.append(call)
-        position = calls.index(call)
-        return call.model if position == 0 else f"{call.model}#{position + 1}"
-
-    def entries(self, call: typed.ModelCall) -> Mapping[str, tuple[FixedAxis | SetAxis | RaggedAxis, ...]]:
-        """Every tensor of one call's features with its inner axes."""
-        kind, key = self.types[call.model], self.key(call)
-        if isinstance(kind, MemberFeatures):
-            return {f"{key}/{name}": (SetAxis(name), FixedAxis(width)) for name, width in kind.widths}
-        return {key: kind.axes}  # type: ignore[dict-item]
 
 
 def _factors(expression: typed.TypedExpression, inverse: bool = False) -> list[tuple[typed.TypedExpression, bool]]:

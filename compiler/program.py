@@ -19,6 +19,7 @@ class Evaluation(NamedTuple):
     ``objective``: [batch], scaled, None when the data set adds no term. ``residuals``: [batch, columns], scaled ``left - right``,
     masked entries are 0. ``mask``: [batch, columns] bool, None when nothing is ever masked. ``features``: by the key of the model
     call that a dual reads (``dispatch`` or ``dispatch/bus``). ``metrics``: [batch] each, problem's units; only when asked for.
+    ``group_objective``: [groups of the batch], scaled, None without a block over groups; NaN where a mean is over nothing.
     """
 
     objective: Tensor | None
@@ -26,6 +27,12 @@ class Evaluation(NamedTuple):
     mask: Tensor | None
     features: Mapping[str, Tensor]
     metrics: Mapping[str, Tensor]
+    group_objective: Tensor | None = None
+
+
+#: The fields of a batch of whole groups, beside those of its rows: positions in the batch of every group's rows, [groups, largest]
+#: int64, and which of them are rows of the group, bool.
+MEMBERS, PRESENT = "@members", "@present"
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class Program:
     evaluate: nn.Module
     duals: tuple[DualPlan, ...]
     metrics: tuple[str, ...] = ()
+    grouped_by: str | None = None  # the field whose groups batches are made of
     multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
 
 

@@ -69,8 +69,10 @@ class Walk:
                 axes: tuple[IndexAxis, ...] = node.attributes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.range(node.arguments[0], placed, inner[len(axes) :])
-            case "spread":
+            case "spread" | "member":
                 return self.range(node.arguments[0], indices, inner)
+            case "present":
+                return EITHER
             case "reduce":
                 return self._reduce(node, indices, inner)
             case "scatter":

@@ -168,7 +168,14 @@ def _recovered(outcome: Outcome, reference: Outcome, families: Sequence[str] | N
         assert saw is not None
         reads = lane.multipliers.reads
         own = evaluate(
-            lane.program, lane.table, train[unseen], lane.evaluation_batch, lane.multipliers, reads, seen=False
+            lane.program,
+            lane.table,
+            train[unseen],
+            lane.evaluation_batch,
+            lane.multipliers,
+            reads,
+            False,
+            lane.groups_of(train[unseen]),
         )
         against = Reference(REFERENCE, saw[unseen])
         rho = lane.multipliers.rho_by_column

@@ -17,7 +17,7 @@ from pdual.compiler.graph import Graph
 from pdual.compiler.program import Evaluation, Program
 from pdual.runtime.architectures.preconditioned import Preconditioned
 from pdual.runtime.architectures.values import outputs_of
-from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.lagrangian import Lagrangian
 from pdual.runtime.stand_in import StandIn
 
@@ -45,10 +45,10 @@ def _settle(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict, na
     for program in assemble(graph, exact, torch.float64):
         table = tables[program.data].to(torch.device("cpu"), torch.float64)
         ids = table.splits["train"]
-        inputs = _inputs(program, table.batch(ids), stand_in)
+        inputs = _inputs(program, with_groups(table.batch(ids), [len(ids)]), stand_in)
         if inputs is None or not program.layout.columns:
             continue  # another model's data
-        rows = table.batch(ids[: model.rows])
+        rows = with_groups(table.batch(ids[: model.rows]), [len(ids[: model.rows])])
 
         def residuals(outputs: Tensor, rows: RowBatch = rows, program: Program = program) -> Tensor:
             stand_in.answer = lambda inputs, said: outputs_of(outputs, model.slots)

@@ -9,6 +9,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from pdual.compiler.program import MEMBERS, PRESENT
+from pdual.runtime.sampling import members_of
+
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
@@ -32,6 +35,12 @@ class RowBatch:
 
     ids: Tensor
     values: Mapping[str, object]
+
+
+def with_groups(rows: RowBatch, sizes: Sequence[int]) -> RowBatch:
+    """The same rows, which are whole groups of these sizes one after another, with where the rows of each group are."""
+    members, present = members_of(sizes, rows.ids.device)
+    return RowBatch(rows.ids, {**rows.values, MEMBERS: members, PRESENT: present})
 
 
 class Table(Protocol):
@@ -69,8 +78,8 @@ class Table(Protocol):
 class ColumnTable:
     """A table whose columns are plain tensors: [rows, *axes] each.
 
-    A column named in ``levels`` is held as bytes, and a batch has byte / level in their place, of type ``dtype``: images
-    take a quarter of the memory. Whoever wants values reads batches.
+    A column named in ``levels`` is held as bytes, and a batch has byte / level - shift in their place, of type ``dtype``:
+    images take a quarter of the memory. Whoever wants values reads batches.
     """
 
     columns: Mapping[str, Tensor]
@@ -79,6 +88,7 @@ class ColumnTable:
     multipliers: Mapping[str, Tensor] = field(default_factory=dict)
     labels: Sequence[str] | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
+    shifts: Mapping[str, float] = field(default_factory=dict)
     dtype: torch.dtype = torch.float64
 
     def __len__(self) -> int:
@@ -91,7 +101,10 @@ class ColumnTable:
     def _rows(self, name: str, ids: Tensor) -> Tensor:
         rows = self.columns[name].index_select(0, ids)
         level = self.levels.get(name)
-        return rows if level is None else rows.to(self.dtype).div_(level)
+        if level is None:
+            return rows
+        values = rows.to(self.dtype).div_(level)
+        return values.sub_(self.shifts[name]) if name in self.shifts else values
 
     def address(self, row: int) -> str:
         """The row's label, or its position."""

@@ -4,7 +4,7 @@ without gradients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.program import Evaluation, Program
-from pdual.runtime.data import Table
+from pdual.runtime.data import Table, with_groups
 from pdual.runtime.features import FeatureCache
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Pass:
     ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n,
     columns] bool or None; ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a
     number where a column has none on these rows, None where nothing was read; ``metrics`` [n] each, in the
-    problem's units; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
+    problem's units; ``group_objective`` [groups], scaled, in the order of the groups' numbers, None without a block over
+    groups; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
     now and not in an earlier pass; None: all.
     """
 
@@ -38,6 +39,7 @@ class Pass:
     metrics: Mapping[str, Tensor]
     features: FeatureCache
     fresh: Tensor | None = None
+    group_objective: Tensor | None = None
 
 
 @torch.no_grad()
@@ -49,12 +51,61 @@ def evaluate(
     multipliers: Multipliers | None = None,
     keep: tuple[str, ...] = (),
     seen: bool = True,
+    groups: Tensor | None = None,
 ) -> Pass:
     """Run ``program.evaluate`` over ``ids`` in batches; the models must be in evaluation mode.
 
     ``multipliers`` are read along with it, where given, as those of rows that were trained on or not
-    (``seen``); ``keep`` names the features that are kept.
+    (``seen``); ``keep`` names the features that are kept; ``groups`` [n] makes batches of whole groups.
     """
+    if groups is None:
+        return _passed(program, table, _slices(len(ids), batch), ids, multipliers, keep, seen)
+    order = torch.argsort(groups, stable=True)
+    sizes = torch.unique_consecutive(groups[order], return_counts=True)[1].tolist()
+    found = _passed(program, table, packed(sizes, batch), ids[order], multipliers, keep, seen)
+    back = torch.argsort(order)
+
+    def sorted_back(column: Tensor | None) -> Tensor | None:
+        return None if column is None else column[back]
+
+    return replace(
+        found,
+        ids=ids,
+        objective=sorted_back(found.objective),
+        residuals=found.residuals[back],
+        mask=sorted_back(found.mask),
+        multipliers=sorted_back(found.multipliers),
+        metrics={name: values[back] for name, values in found.metrics.items()},
+        features=found.features.ordered(back),
+    )
+
+
+def packed(sizes: Sequence[int], batch: int) -> Iterator[tuple[int, int, Sequence[int]]]:
+    """Groups of these sizes, one after another, as slices of about ``batch`` rows and the sizes of their groups."""
+    start, kept = 0, list[int]()
+    for size in sizes:
+        if kept and sum(kept) + size > batch:
+            yield start, start + sum(kept), kept
+            start, kept = start + sum(kept), []
+        kept.append(size)
+    if kept:
+        yield start, start + sum(kept), kept
+
+
+def _slices(rows: int, batch: int) -> Iterator[tuple[int, int, None]]:
+    for start in range(0, rows, batch):
+        yield start, min(start + batch, rows), None
+
+
+def _passed(
+    program: Program,
+    table: Table,
+    slices: Iterable[tuple[int, int, Sequence[int] | None]],
+    ids: Tensor,
+    multipliers: Multipliers | None,
+    keep: tuple[str, ...],
+    seen: bool,
+) -> Pass:
     objective, residuals, masks, read = (
         _Column(len(ids)),
         _Column(len(ids)),
@@ -63,8 +114,11 @@ def evaluate(
     )
     metrics: dict[str, _Column] = {}
     cache = FeatureCache()
-    for at in range(0, len(ids), batch):
-        rows = table.batch(ids[at : at + batch])
+    grouped: list[Tensor] = []
+    for at, end, sizes in slices:
+        rows = table.batch(ids[at:end])
+        if sizes is not None:
+            rows = with_groups(rows, sizes)
         found = Evaluation(*program.evaluate(rows.values, rows.ids))
         residuals.fill(at, found.residuals)
         if found.objective is not None:
@@ -75,6 +129,8 @@ def evaluate(
             read.fill(at, multipliers.spread(multipliers.read(rows.ids, found.features, rows.values, seen)))
         for name, value in found.metrics.items():
             metrics.setdefault(name, _Column(len(ids))).fill(at, value)
+        if found.group_objective is not None:
+            grouped.append(found.group_objective)
         cache.append(found.features, keep)
     assert residuals.tensor is not None, "no rows"
     return Pass(
@@ -85,6 +141,8 @@ def evaluate(
         read.tensor,
         {name: column.tensor for name, column in metrics.items() if column.tensor is not None},
         cache,
+        None,
+        torch.cat(grouped) if grouped else None,
     )
 
 

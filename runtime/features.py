@@ -58,6 +58,12 @@ class FeatureCache:
             order[positions] = len(order) + torch.arange(len(positions), device=positions.device)
             self._ragged[key] = [_take(_join([here, there]), order)]
 
+    def ordered(self, order: Tensor) -> FeatureCache:
+        """The features of the rows at these positions ([n])."""
+        found = FeatureCache()
+        found.append(self.rows(order), (*self._dense, *self._ragged))
+        return found
+
     def state(self) -> dict[str, object]:
         """All of it, for a checkpoint."""
         ragged = {key: [(joined := self._joined(key)).values, joined.offsets] for key in self._ragged}

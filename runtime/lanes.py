@@ -12,7 +12,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation, Program
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.solving import Shrinking
-from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass, evaluate
@@ -37,6 +37,7 @@ class Lane:
     shrinking: Shrinking | None
     evaluation_batch: int
     has_objective: bool
+    groups: Tensor | None = None
 
     @property
     def name(self) -> str:
@@ -51,13 +52,15 @@ class Lane:
     def draw(self) -> tuple[RowBatch, Tensor | None]:
         """The next batch, and the weights of its rows, [batch]; None where all are 1."""
         drawn = self.stream.draw()
-        return self.table.batch(drawn.ids), drawn.weights
+        rows = self.table.batch(drawn.ids)
+        return (rows if drawn.sizes is None else with_groups(rows, drawn.sizes)), drawn.weights
 
     def visit(self, keep: tuple[str, ...]) -> Pass:
         """The pass over the train rows of an outer iteration; the models must be in evaluation mode."""
 
         def run(ids: Tensor) -> Pass:
-            return evaluate(self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep)
+            groups = self.groups_of(ids)
+            return evaluate(self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep, groups=groups)
 
         found = self.visits.next(run)
         if self.shrinking is not None and isinstance(self.stream, RowStream):
@@ -77,8 +80,13 @@ class Lane:
             self.evaluation_batch,
             self.multipliers,
             keep,
-            seen=split == "train",
+            split == "train",
+            self.groups_of(ids),
         )
+
+    def groups_of(self, ids: Tensor) -> Tensor | None:
+        """The group of each of these rows, [n]; None where batches are not of groups."""
+        return None if self.groups is None else self.groups[ids]
 
     def state(self) -> dict[str, object]:
         """Its stream, its visits and its multipliers."""
@@ -114,13 +122,14 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
             module.to(options.dtype)
     table = block.table.to(options.device, options.dtype)
     train = table.splits["train"]
+    groups = None if block.groups is None else block.groups.to(options.device)
     probe = _probe(problem, program, table, train[:1])
     random = generator(options.seed, 1, place)
     stream: Stream
-    if block.groups is None:
+    if groups is None:
         stream = RowStream(train, descent.batch, random, problem.settings.rest_share)
     else:
-        stream = GroupStream(train, block.groups.to(options.device)[train], descent.batch, random)
+        stream = GroupStream(train, groups[train], descent.batch, random)
     placed = Block(program, table, block.groups)
     multipliers = build_multipliers(
         problem, placed, probe.features, options.device, options.dtype, options.seed + place
@@ -130,12 +139,13 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     # A mean over all rows, as `shared` takes, and a batch of whole groups need every row every time.
     shrinking = problem.settings.shrinking if multipliers.rests and block.groups is None else None
     visits = Visits(train, shrinking)
-    return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, probe.objective is not None)
+    objective = probe.objective is not None or probe.group_objective is not None
+    return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, objective, groups)
 
 
 @torch.no_grad()
 def _probe(problem: Problem, program: Program, table: Table, ids: Tensor) -> Evaluation:
     """What one row gives: the shapes of the features, and whether there is an objective."""
     problem.models.eval()
-    rows = table.batch(ids)
+    rows = with_groups(table.batch(ids), [len(ids)])
     return Evaluation(*program.evaluate(rows.values, rows.ids))

@@ -58,8 +58,13 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
 
 
 def objective(program: Program, found: Pass) -> float | None:
-    """A data set's mean objective, in own units."""
-    return None if found.objective is None else float(found.objective.double().mean()) * program.objective_scale
+    """A data set's mean objective, in own units: over rows, and over groups; groups that have nothing to average left out."""
+    means = []
+    if found.objective is not None:
+        means.append(float(found.objective.double().mean()))
+    if found.group_objective is not None:
+        means.append(float(found.group_objective.double().nanmean()))
+    return sum(means) * program.objective_scale if means else None
 
 
 def split_violation(profiles: Sequence[Profile]) -> SplitViolation:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.program import Evaluation, Program
+from pdual.compiler.program import MEMBERS, Evaluation, Program
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.runtime.data import Table
+from pdual.runtime.data import RowBatch, Table
 from pdual.runtime.optimisers import finite
 from pdual.runtime.profile import address
 
@@ -17,24 +17,46 @@ from pdual.runtime.profile import address
 @torch.no_grad()
 def diverged(
     models: nn.ModuleDict,
-    batches: Iterable[tuple[Program, Table, Tensor]],
+    batches: Iterable[tuple[Program, Table, RowBatch]],
     outer: int,
     step: int,
     saved: int | None,
 ) -> Refusal:
-    """The refusal (PD601) for a loss that is not finite, naming the first entry that is not.
+    """The refusal (PD601) for a loss that is not finite, naming the first entry that is not; PD606 where a group has
+    nothing to average.
 
     ``batches`` are the rows of the step, per data set; ``saved`` is the outer iteration of the last state
     that was saved. Weights that are themselves not finite are named instead of a row: every row would be to
     blame.
     """
+    batches = list(batches)
+    for program, table, rows in batches:
+        empty = _empty(program, rows)
+        if empty is not None:
+            address = table.address(empty)
+            return refuse("PD606", data=program.data, field=program.grouped_by, address=address)
     broken = next((name for name, model in models.items() if not finite(model.parameters())), None)
     found = None if broken else next((place for batch in batches if (place := _first(*batch))), None)
     return refuse("PD601", outer=outer, step=step, model=broken, address=found, saved=saved)
 
 
-def _first(program: Program, table: Table, ids: Tensor) -> str | None:
-    rows = table.batch(ids)
+def _empty(program: Program, rows: RowBatch) -> int | None:
+    """A row of a group whose objective is a mean over nothing, while all rows have finite values."""
+    found = Evaluation(*program.evaluate(rows.values, rows.ids))
+    if found.group_objective is None or not bool(torch.isfinite(found.residuals).all()):
+        return None
+    bad = torch.isnan(found.group_objective).nonzero()
+    return int(rows.ids[_members(rows)[bad[0, 0], 0]]) if len(bad) else None
+
+
+def _members(rows: RowBatch) -> Tensor:
+    members = rows.values[MEMBERS]
+    assert isinstance(members, Tensor)
+    return members
+
+
+def _first(program: Program, table: Table, rows: RowBatch) -> str | None:
+    ids = rows.ids
     found = Evaluation(*program.evaluate(rows.values, rows.ids))
     bad = (~torch.isfinite(found.residuals)).nonzero()
     if len(bad):

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.graph import Graph
+from pdual.compiler.program import Program
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import named, sources
@@ -19,8 +20,11 @@ from pdual.dsl.diagnostics import refuse
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.context import SourceContext
-from pdual.runtime.data import Table
+from pdual.runtime.data import RowBatch, Table
 from pdual.runtime.problem import Block, Problem, Term
+
+#: Rows read at once to learn their groups.
+GROUP_PIECE = 4096
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
@@ -53,7 +57,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,
-        blocks=tuple(Block(program, tables[program.data]) for program in programs),
+        blocks=tuple(_block(program, tables[program.data]) for program in programs),
         models=models,
         settings=graph.spec.solve,
         terms=tuple(
@@ -62,6 +66,23 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
         sizes=graph.sizes,
         knowns=graph.knowns,
     )
+
+
+def _block(program: Program, table: Table) -> Block:
+    """A program and its rows, which are numbered by their groups where the program is over groups."""
+    if program.grouped_by is None:
+        return Block(program, table)
+    ids = torch.cat(list(table.splits.values())).sort().values
+    field = torch.cat([_column(table.batch(piece), program.grouped_by) for piece in torch.split(ids, GROUP_PIECE)])
+    groups = torch.zeros(int(ids.max()) + 1, dtype=torch.long)
+    groups[ids] = torch.unique(field, return_inverse=True)[1]
+    return Block(program, table, groups)
+
+
+def _column(rows: RowBatch, field: str) -> Tensor:
+    column = rows.values[field]
+    assert isinstance(column, Tensor)
+    return column
 
 
 def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, nn.Module]) -> nn.ModuleDict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,18 +20,22 @@ def generator(seed: int, *stream: int) -> torch.Generator:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The rows of a batch: ``ids`` [batch], and ``weights`` [batch] of their terms, None where all are 1."""
+    """The rows of a batch: ``ids`` [batch], and ``weights`` [batch] of their terms, None where all are 1; ``sizes`` of the
+    groups that they make up, one after another, None where batches are not of groups.
+    """
 
     ids: Tensor
     weights: Tensor | None = None
+    sizes: Sequence[int] | None = None
 
 
 class Stream(Protocol):
     """An endless source of batches of row ids. ``rows_per_step`` is what a weighted sum over a batch is divided
-    by to estimate a mean.
+    by to estimate a mean, ``groups_per_step`` what a sum over its groups is.
     """
 
     rows_per_step: float
+    groups_per_step: float
 
     def draw(self) -> Draw:
         """The next batch."""
@@ -97,6 +101,7 @@ class RowStream:
         self._strata: tuple[_Shuffle, ...] = ()
         self._weights: Tensor | None = None
         self.rows_per_step = float(self._batch)
+        self.groups_per_step = 0.0
 
     def restrict(self, named: Tensor | None) -> None:
         """Draw by strata: ``named`` [rows] bool; None, or one stratum without rows: draw from all."""
@@ -159,25 +164,31 @@ class GroupStream:
         self._batch = batch
         self._random = random
         self._queue: list[list[int]] = []
-        self.rows_per_step = len(rows) / len(self._pack(range(len(self._members))))
+        self._share(len(self._pack(range(len(self._members)))))
 
     def draw(self) -> Draw:
         """The next batch: the rows of some groups, group after group."""
         if not self._queue:
             order = torch.randperm(len(self._members), generator=self._random).tolist()
             self._queue = self._pack(order)[::-1]
-            self.rows_per_step = sum(self._sizes) / len(self._queue)
-        return Draw(torch.cat([self._members[group] for group in self._queue.pop()]))
+            self._share(len(self._queue))
+        groups = self._queue.pop()
+        return Draw(torch.cat([self._members[group] for group in groups]), sizes=[self._sizes[g] for g in groups])
 
     def state(self) -> dict[str, object]:
         """The batches left in this epoch, its mean batch and the generator."""
-        return {"queue": self._queue, "rows": self.rows_per_step, "random": self._random.get_state()}
+        shares = [self.rows_per_step, self.groups_per_step]
+        return {"queue": self._queue, "shares": shares, "random": self._random.get_state()}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self._queue = [[int(group) for group in batch] for batch in state["queue"]]
-        self.rows_per_step = float(state["rows"])
+        self.rows_per_step, self.groups_per_step = (float(share) for share in state["shares"])
         self._random.set_state(state["random"])
+
+    def _share(self, batches: int) -> None:
+        self.rows_per_step = sum(self._sizes) / batches
+        self.groups_per_step = len(self._sizes) / batches
 
     def _pack(self, order: Any) -> list[list[int]]:
         packed: list[list[int]] = []
@@ -190,3 +201,14 @@ class GroupStream:
                 packed.append([group])
                 filled = self._sizes[group]
         return packed
+
+
+def members_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Positions of the rows of every group where groups of these sizes lie one after another: [groups, largest] int64, and
+    which places are rows, bool; the others point at the group's first row.
+    """
+    counts = torch.tensor(sizes, dtype=torch.long, device=device)
+    places = torch.arange(max(sizes, default=0), device=device)
+    present = places < counts[:, None]
+    starts = counts.cumsum(0) - counts
+    return starts[:, None] + places * present, present

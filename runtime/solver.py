@@ -15,6 +15,7 @@ from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.clock import Clock
+from pdual.runtime.data import RowBatch
 from pdual.runtime.evaluation import Pass
 from pdual.runtime.history import log_line
 from pdual.runtime.lanes import build_lanes
@@ -206,7 +207,7 @@ class Solver:
                     self._options.progress.advance(REPORT_EVERY)
         return True
 
-    def _loss(self) -> tuple[Tensor, list[Tensor]]:
+    def _loss(self) -> tuple[Tensor, list[RowBatch]]:
         """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms
         without data.
         """
@@ -214,7 +215,7 @@ class Solver:
         batches = []
         for lane in self._lanes:
             rows, weights = lane.draw()
-            batches.append(rows.ids)
+            batches.append(rows)
             with self._autocast():
                 found = Evaluation(*lane.train(rows.values, rows.ids))
             multipliers = lane.multipliers
@@ -232,6 +233,9 @@ class Solver:
             if weights is not None:
                 value = value * weights
             total = total + (value.sum() if isinstance(value, Tensor) else value) / lane.stream.rows_per_step
+            if found.group_objective is not None and not self._options.feasibility:
+                grouped = found.group_objective.to(self._options.dtype).sum()
+                total = total + grouped / lane.stream.groups_per_step
         for term in self._terms:
             total = total + term.evaluate(self._models)
         return total + self._driver.decayed(), batches
@@ -314,9 +318,9 @@ class Solver:
         if options.precision in ("float32", "float64"):
             models.to(options.dtype)
 
-    def _diverged(self, batches: list[Tensor]) -> Exception:
+    def _diverged(self, batches: list[RowBatch]) -> Exception:
         self._models.eval()
-        rows = [(lane.program, lane.table, ids) for lane, ids in zip(self._lanes, batches, strict=True)]
+        rows = [(lane.program, lane.table, rows) for lane, rows in zip(self._lanes, batches, strict=True)]
         return diverged(self._models, rows, self._iteration, self._step + 1, self._saved)
 
     def _refuse_nothing(self) -> None:

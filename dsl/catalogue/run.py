@@ -40,6 +40,12 @@ ENTRIES: tuple[Entry, ...] = (
             "the saved run has none of the models {models}",
         ),
     ),
+    Entry(
+        "PD606",
+        "a group of `{data}` by `{field}` has nothing to average: that of {address}",
+        notes=("a mean over no rows is not a number, and the objective is a mean over all groups",),
+        help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
+    ),
     Entry("PD620", "`{path}` is not the folder of a run", notes=("it has no `{file}`",)),
     Entry("PD621", "`{file}` is damaged or not of this version", notes=("{reason}",)),
     Entry(

@@ -276,7 +276,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD293",
-        "a block over groups of `{data}` is checked and explained, but cannot be run yet by this version",
+        "constraints and metrics over groups of `{data}` are checked and explained, but cannot be run yet by this version",
         label="over groups",
     ),
     Entry(
@@ -284,5 +284,10 @@ ENTRIES: tuple[Entry, ...] = (
         "nothing in this block says how long `{axis}` is",
         label="along this axis",
         help=("call the model whose output has it in the same block",),
+    ),
+    Entry(
+        "PD295",
+        "`{data}` is grouped by `{one}` already, and a batch cannot be of whole groups by `{other}` too",
+        label="by another field",
     ),
 )

@@ -24,8 +24,12 @@ class DigitsSettings(Settings):
 
 
 class MnistSettings(Settings):
-    """``mnist()``: the published train and test images; ``limit`` bounds the rows of each."""
+    """``mnist()``: the published train and test images, pixels in [0, 1]; ``limit`` bounds the rows of each.
 
+    ``standardised``: pixels less their mean over all train images, over their standard deviation: in [-0.4242, 2.8215].
+    """
+
+    standardised: bool = False
     limit: int | None = Field(None, ge=1)
 
 

@@ -159,9 +159,13 @@ def _expect(item: typed.TypedExpect, spec: typed.TypedSpec) -> NamedText:
 
 
 def _unsolved(spec: typed.TypedSpec) -> tuple[NamedText, ...]:
-    """Constraints on averages and blocks over groups."""
+    """Constraints on averages, and constraints and metrics over groups."""
     averages = [NamedText(item.name, f"a constraint on an average over {item.data}") for item in spec.averages]
-    groups = [NamedText(block.row, f"a block over {_over(block)}") for block in spec.blocks if block.group_by]
+    groups = [
+        NamedText(block.row, f"constraints and metrics over {_over(block)}")
+        for block in spec.blocks
+        if block.group_by and (block.families or block.metrics)
+    ]
     return (*averages, *groups)
 
 

@@ -16,9 +16,13 @@ from pdual.runtime.sources.mnist_files import PARTS, load_parts
 
 _BRIGHTEST = 255.0
 
+#: Mean and standard deviation of all pixels of the train images in [0, 1], as everybody rounds them.
+MEAN, SPREAD = 0.1307, 0.3081
+
 
 def build(settings: MnistSettings, context: SourceContext) -> ColumnTable:
-    """``image`` [rows, 1, 28, 28], bytes that stand for [0, 1], and ``label`` [rows], the digit's position in its set.
+    """``image`` [rows, 1, 28, 28], bytes that stand for [0, 1] or, ``standardised``, for [-0.4242, 2.8215], and ``label``
+    [rows], the digit's position in its set.
 
     Rows of ``train`` come first, those of ``test`` after all of them, whatever ``limit`` leaves. Raises what
     ``load_parts`` raises.
@@ -32,7 +36,8 @@ def build(settings: MnistSettings, context: SourceContext) -> ColumnTable:
         {"image": images, "label": labels},
         _splits(sizes, settings.limit),
         f"mnist/{content}/{settings!r}",
-        levels={"image": _BRIGHTEST},
+        levels={"image": _BRIGHTEST * SPREAD if settings.standardised else _BRIGHTEST},
+        shifts={"image": MEAN / SPREAD} if settings.standardised else {},
     )
 
 

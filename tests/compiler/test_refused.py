@@ -178,18 +178,16 @@ def test_features_per_member_need_an_index_over_their_sets() -> None:
     assert told(GRID + total + duals.format(""), knowns=TWO_BUSES) == []
 
 
-@pytest.mark.parametrize("grouped", [True, False])
-def test_a_block_over_groups_is_explained_and_not_run(grouped: bool) -> None:
-    if grouped:
-        text = GROUPS + "over group t of d by task { minimize mean[a in t](f(a.x)) }"
-    else:
-        text = GROUPS.replace("  task: id\n", "") + "over r in d { minimize f(r.x) }"
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_metric_over_groups_is_explained_and_not_run(measured: bool) -> None:
+    metric = "metric middle = mean[a in t](f(a.x))" if measured else ""
+    text = GROUPS + f"over group t of d by task {{\n  minimize mean[a in t](f(a.x))\n  {metric}\n}}"
     spec, _ = read(Source("p.pdual", text))
     assert spec is not None
     graph, found = lower(spec, {})
     assert not found
     models = torch.nn.ModuleDict({"f": torch.nn.Identity()})
-    if grouped:
+    if measured:
         with pytest.raises(Refusal, match="PD293"):
             assemble(graph, models, torch.float64)
     else:

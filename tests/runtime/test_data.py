@@ -65,3 +65,8 @@ def test_moving_and_limiting_keep_the_rest() -> None:
     assert (moved.address(7), moved.fingerprint, len(moved)) == ("row 7", "hand/limit=2", 4)
     assert {name: ids.tolist() for name, ids in moved.splits.items()} == {"train": [0, 1], "test": [60, 61]}
     assert len(found) == 64
+
+
+def test_bytes_may_stand_for_values_around_a_mean() -> None:
+    moved = table(levels={"image": 16.0}, shifts={"image": 0.5}).to(CPU, torch.float64)
+    assert values(moved, "image", 4).tolist() == [[[0.5, 0.5625], [0.625, 0.6875]]]

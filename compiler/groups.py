@@ -1,0 +1,45 @@
+"""Indices over the rows of a group: which axis they are, and which of them an expression reads."""
+
+from __future__ import annotations
+
+from pdual.dsl import typed
+from pdual.dsl.types import RaggedAxis, SetAxis
+
+#: The axis of the rows of a group, by the name of the group.
+GROUP_AXIS = "rows of {}"
+
+
+def axis_name(binder: typed.Binder) -> str:
+    """What the axis of a binder over a set, or over the rows of a group, is called."""
+    if binder.rows_of is not None:
+        assert isinstance(binder.axis, RaggedAxis)
+        return GROUP_AXIS.format(binder.axis.name)
+    assert isinstance(binder.axis, SetAxis)
+    return binder.axis.set
+
+
+def group_binders(expression: typed.TypedExpression) -> list[typed.Binder]:
+    """The binders of fields that an expression reads of the rows of a group, through lets too."""
+    match expression:
+        case typed.FieldRef(binder=binder):
+            return [] if binder is None else [binder]
+        case typed.Select(base=typed.LetRef(definition=definition), indices=chosen):
+            # what the let reads of its own binder, it reads at the index that is chosen
+            own = {binder.identity for binder in definition.binders}
+            inside = [binder for binder in group_binders(definition.body) if binder.identity not in own]
+            return inside + [b for index in chosen for b in group_binders(index)]
+        case typed.IndexRef(binder=binder):
+            return [binder] if binder.rows_of is not None else []
+        case typed.LetRef(definition=definition):
+            return group_binders(definition.body)
+        case typed.Apply(arguments=parts) | typed.Aggregate(arguments=parts) | typed.ModelCall(arguments=parts):
+            pass
+        case typed.Select(base=base, indices=chosen):
+            parts = (base, *chosen)
+        case typed.OutputOf(call=call):
+            parts = (call,)
+        case typed.Reduce(binders=binders, body=body):
+            parts = (body, *(b.where for b in binders if b.where is not None))
+        case _:
+            parts = ()
+    return [binder for part in parts for binder in group_binders(part)]
