@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 STEPS = 30
 
@@ -21,33 +22,18 @@ def measure(case: str) -> dict[str, float]:
     """One case, in this process."""
     import torch
 
-    from pdual.finding import find
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.prepare import load_tables, prepare
-    from pdual.runtime.problem import Options
-    from pdual.runtime.solver import Solver
-    from pdual.understanding import understand
+    sys.path.insert(0, str(Path(__file__).parent))
+    from compiled import problem_of, started
 
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    found = find("opf")
-    context = SourceContext(folder=found.folder, limit=64)
     overrides = {"case": case, "spread": "0.01", "samples": "640"}
-    understood = understand(found.source, overrides, {"*": "pointwise"}, True, context)
-    understood.refuse()
-    assert understood.graph is not None
-    problem = prepare(
-        understood.graph, load_tables(understood.graph.spec, understood.graph.knowns, context), torch.float32, {}
-    )
-    solver = Solver(problem, Options())
-    solver._iteration = 1
-    problem.models.train()
+    problem, _ = problem_of("opf", "pointwise", 64, overrides)
+    solver = started(problem)
     times = []
     for _ in range(STEPS + 5):
         began = time.perf_counter()
-        loss, _ = solver._loss()
-        loss.backward()  # type: ignore[no-untyped-call]
-        solver._driver.step()
+        solver.primal_step()
         times.append(1000 * (time.perf_counter() - began))
     return {
         "buses": problem.sizes["bus"],

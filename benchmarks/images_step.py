@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,13 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from compiled import problem_of, started, step_of
 from hand_margins import Setting, Training
 from turns import Step, once, shown, turns
 
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
-from pdual.finding import find
-from pdual.runtime.context import SourceContext
-from pdual.runtime.prepare import load_tables, prepare
-from pdual.runtime.problem import Options
 from pdual.runtime.solver import Solver
-from pdual.understanding import understand
 
 #: Channels of the convolutions.
 CHANNELS = {"digits": (16, 32), "mnist": (64, 64)}
@@ -42,20 +37,10 @@ CHANNELS = {"digits": (16, 32), "mnist": (64, 64)}
 
 def compiled(spec: str, limit: int | None) -> tuple[Solver, Setting]:
     """The solver on a shipped spec, in its first outer iteration, and the numbers of the spec."""
-    found = find(spec)
-    context = SourceContext(folder=found.folder, limit=limit)
-    understood = understand(found.source, {}, {"*": "pointwise"}, True, context)
-    understood.refuse()
-    assert understood.graph is not None
-    graph = understood.graph
-    torch.manual_seed(0)
-    problem = prepare(graph, load_tables(graph.spec, graph.knowns, context), torch.float32, {})
-    solve = problem.settings.model_copy(update={"shrinking": None})
-    solver = Solver(replace(problem, settings=solve), Options())
-    solver._iteration = 1
+    problem, numbers = problem_of(spec, "pointwise", limit)
+    solver, solve = started(problem), problem.settings
     descent = solve.descent.settings
     assert isinstance(descent, OptimiserSettings)
-    numbers = {item.name: float(item.value) for item in graph.spec.params}
     setting = Setting(
         c=numbers["c"],
         rho=solve.rho,
@@ -68,18 +53,6 @@ def compiled(spec: str, limit: int | None) -> tuple[Solver, Setting]:
         batch=descent.batch,
     )
     return solver, setting
-
-
-def step_of(solver: Solver) -> Step:
-    """One primal step."""
-
-    def step() -> None:
-        loss, _ = solver._loss()
-        assert loss.isfinite()
-        loss.backward()  # type: ignore[no-untyped-call]
-        solver._driver.step()
-
-    return step
 
 
 def ascent_of(solver: Solver) -> Step:

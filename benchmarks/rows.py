@@ -23,8 +23,9 @@ from torch import Tensor
 
 path.insert(0, str(Path(__file__).parent))
 
+from compiled import step_of
 from hand_margins import CLASSES, Setting, Training
-from images_step import ascent_of, cooper_step, copy_weights, gap, step_of
+from images_step import ascent_of, cooper_step, copy_weights, gap
 from turns import Step, once, ratio, timed, turns
 
 from pdual.dsl.spans import Source

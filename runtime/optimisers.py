@@ -43,9 +43,11 @@ class Driver:
         """Add ``weight`` ||theta||^2 of some of its weights to what every step follows."""
         self._decays.extend((values, slope, weight) for values, slope in self._flat.pieces(parameters))
 
-    def decayed(self) -> Tensor | float:
-        """The value of what ``decay`` added."""
-        return sum((weight * values.dot(values) for values, _, weight in self._decays), start=0.0)
+    def with_decay(self, loss: Tensor) -> Tensor:
+        """A loss plus the value of what ``decay`` added."""
+        for values, _, weight in self._decays:
+            loss = torch.add(loss, values.dot(values), alpha=weight)
+        return loss
 
     def step(self) -> None:
         """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""

@@ -194,18 +194,23 @@ class Solver:
             while self._step < steps:
                 if self._options.stop():
                     return False
-                loss, batches = self._loss()
-                if (self._step % look == 0 or self._step == steps - 1) and not isfinite(loss.item()):
-                    raise self._diverged(batches)
-                if loss.requires_grad:
-                    loss.backward()  # type: ignore[no-untyped-call]
-                self._driver.step()
-                self._losses += loss.detach()
+                self._losses += self.primal_step(self._step % look == 0 or self._step == steps - 1)
                 self._step += 1
                 self._taken += 1
                 if self._taken % REPORT_EVERY == 0:
                     self._options.progress.advance(REPORT_EVERY)
         return True
+
+    def primal_step(self, look: bool = True) -> Tensor:
+        """One descent step on one batch of every data set; its loss. ``look``: refuse (PD601, PD606) one that is not finite."""
+        followed, batches = self._loss()
+        loss = self._driver.with_decay(followed.detach())
+        if look and not isfinite(loss.item()):
+            raise self._diverged(batches)
+        if followed.requires_grad:
+            followed.backward()  # type: ignore[no-untyped-call]
+        self._driver.step()
+        return loss
 
     def _loss(self) -> tuple[Tensor, list[RowBatch]]:
         """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms
@@ -238,7 +243,9 @@ class Solver:
                 total = total + grouped / lane.stream.groups_per_step
         for term in self._terms:
             total = total + term.evaluate(self._models)
-        return total + self._driver.decayed(), batches
+        if not isinstance(total, Tensor):  # an objective that is all decay
+            total = torch.zeros((), dtype=self._options.dtype, device=self._options.device)
+        return total, batches
 
     def _ascend(self) -> None:
         """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in

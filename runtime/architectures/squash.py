@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import torch
 import torch.nn.functional as functional
@@ -27,6 +28,7 @@ def squash(raw: Tensor, low: float | None, high: float | None) -> Tensor:
     return raw
 
 
+@cache
 def inward(bound: float, *, up: bool) -> float:
     """The float32 next to a bound on its inner side: ``up`` for a lower bound, down for an upper one."""
     nearest = torch.tensor(bound, dtype=torch.float32)

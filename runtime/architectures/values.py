@@ -79,9 +79,11 @@ def slots(signature: Signature, sizes: Sizes) -> tuple[Slot, ...]:
 def outputs_of(flat: Tensor, given: tuple[Slot, ...]) -> dict[str, Tensor]:
     """Cut [batch, output width] into outputs [batch, *shape], each squashed into its bounds."""
     found: dict[str, Tensor] = {}
-    pieces = torch.split(flat, [item.width for item in given], dim=-1)
+    # Cutting into one piece is a copy backward, which a small model notices.
+    pieces = (flat,) if len(given) == 1 else torch.split(flat, [item.width for item in given], dim=-1)
     for item, piece in zip(given, pieces, strict=True):
         bounded = squash(piece, item.low, item.high)
-        for part, value in zip(item.parts, bounded.chunk(len(item.parts), dim=-1), strict=True):
-            found[part] = value.reshape(-1, *item.shape)
+        values = (bounded,) if len(item.parts) == 1 else bounded.chunk(len(item.parts), dim=-1)
+        for part, value in zip(item.parts, values, strict=True):
+            found[part] = value if value.shape[1:] == item.shape else value.reshape(-1, *item.shape)
     return found

@@ -276,3 +276,26 @@ def test_a_term_without_data_enters_once_whatever_the_batch() -> None:
         assert w == pytest.approx(float(z.mean()) / 2, abs=1e-6 if batch == 8 else 0.02)
         train = run.split(run.measure("train"))
         assert train.objective == pytest.approx(0.5 * float((w - z).square().mean()) + 3 * 0.5 * w**2, abs=1e-12)
+
+
+def test_an_objective_of_nothing_but_squared_norms_is_followed_to_zero() -> None:
+    from dataclasses import replace
+
+    from pdual.runtime.problem import Term
+
+    layout = Layout("d", (part("a"),))
+    model = Free(ROWS)
+    with torch.no_grad():
+        model.x.fill_(2.0)
+    plain = problem(
+        lambda x, values: (None, x - 1, None),
+        table(torch.zeros(ROWS, 1, dtype=torch.float64)),
+        layout,
+        (plan("none", layout),),
+        model,
+        settings(outer=2, descent=sgd(0.1, steps=100)),
+    )
+    term = Term(lambda models: 0.5 * models["f"].x.square().sum(), norms={"f": 0.5})
+    run = solved(replace(plain, terms=(term,)))
+    torch.testing.assert_close(model.x.detach(), torch.zeros(ROWS, 1).double(), rtol=0, atol=1e-6)
+    assert run.status == "finished"

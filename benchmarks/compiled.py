@@ -1,0 +1,49 @@
+"""The solver on a shipped spec, for timing what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from turns import Step
+
+from pdual.finding import find
+from pdual.runtime.context import SourceContext
+from pdual.runtime.prepare import load_tables, prepare
+from pdual.runtime.problem import Options, Problem
+from pdual.runtime.solver import Solver
+from pdual.understanding import understand
+
+
+def problem_of(
+    spec: str, dual: str, limit: int | None = None, overrides: Mapping[str, str] | None = None
+) -> tuple[Problem, Mapping[str, float]]:
+    """A shipped problem without shrinking, whose steps all cost the same, and its parameters that are numbers."""
+    found = find(spec)
+    context = SourceContext(folder=found.folder, limit=limit)
+    understood = understand(found.source, overrides or {}, {"*": dual}, True, context)
+    understood.refuse()
+    assert understood.graph is not None
+    graph = understood.graph
+    torch.manual_seed(0)
+    problem = prepare(graph, load_tables(graph.spec, graph.knowns, context), torch.float32, {})
+    numbers = {item.name: float(item.value) for item in graph.spec.params if not isinstance(item.value, str)}
+    return replace(problem, settings=problem.settings.model_copy(update={"shrinking": None})), numbers
+
+
+def started(problem: Problem) -> Solver:
+    """A solver in its first outer iteration: multipliers are read, and still 0."""
+    solver = Solver(problem, Options())
+    solver._iteration = 1
+    problem.models.train()
+    return solver
+
+
+def step_of(solver: Solver) -> Step:
+    """One primal step."""
+
+    def step() -> None:
+        assert solver.primal_step(look=False).isfinite()
+
+    return step
