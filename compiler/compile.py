@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
+from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
 from pdual.compiler.duals import dual_choices
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.graph import DataGraph, Graph, GroupGraph, ObjectiveTerm
-from pdual.compiler.groups import GROUP_AXIS
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
+from pdual.compiler.axes import own_axes
 from pdual.compiler.graph import DualChoice, FormulaNode
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout, Sense
-from pdual.compiler.lower import Lowering, own_axes
+from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
+from pdual.compiler.axes import axis_name, group_binders, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
-from pdual.compiler.groups import axis_name, group_binders
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.dsl import typed
@@ -18,7 +18,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.record import record
-from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, RaggedAxis, SetAxis
+from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, RaggedAxis
 
 
 @record(frozen=True, slots=True)
@@ -372,18 +372,6 @@ def _factors(expression: typed.TypedExpression, inverse: bool = False) -> list[t
         divides = expression.operation == "divide"
         return _factors(left, inverse) + _factors(right, inverse != divides)
     return [(expression, inverse)]
-
-
-def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:
-    """The canonical axes of the binders of a let or a family; None for a ragged one."""
-    axes: list[IndexAxis | None] = []
-    for binder in binders:
-        if isinstance(binder.axis, SetAxis):
-            level = sum(axis is not None and axis.set == binder.axis.set for axis in axes)
-            axes.append(IndexAxis(binder.axis.set, level))
-        else:
-            axes.append(None)
-    return axes
 
 
 def _over(build: Builder, node: Node, axes: Sequence[IndexAxis]) -> Node:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from pdual.compiler.axes import own_axes
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
-from pdual.compiler.lower import CallValue, Lowering, Value, own_axes
+from pdual.compiler.lower import CallValue, Lowering, Value
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector, refuse

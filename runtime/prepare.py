@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.graph import Graph
+from pdual.compiler.open_axes import called_signature
 from pdual.compiler.program import Program
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
@@ -97,7 +98,9 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
                 raise refuse("PD610", model.span, model=model.name)
             models[model.name] = given[model.name]
         else:
-            models[model.name] = build_model(model.architecture, model.signature, graph.sizes, graph.knowns, rows)
+            models[model.name] = build_model(
+                model.architecture, called_signature(model, graph.spec), graph.sizes, graph.knowns, rows
+            )
     copy_frozen(graph, models)
     return models
 

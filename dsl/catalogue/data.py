@@ -186,4 +186,54 @@ ENTRIES: tuple[Entry, ...] = (
         label="needed here",
         help=("without `{own}` the published data are downloaded",),
     ),
+    Entry(
+        "PD541",
+        "no rows of `{domain}` were found",
+        label="named here",
+        notes=("looked for {searched}",),
+        help=(
+            "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
+            "where `PDUAL_DATA` names a folder of yours",
+            "did you mean `{near}`?",
+            "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
+        ),
+    ),
+    Entry(
+        "PD542",
+        "`{folder}` has no `{file}`",
+        label="read here",
+        notes=("its files are {files}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD543",
+        "line {line} of `{file}` should hold {expected}, found {found}",
+        label="read here",
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD544",
+        "`{field}` is declared with {declared} numbers, the embeddings of the texts have {found}",
+        label="declared here",
+    ),
+    Entry(
+        "PD545",
+        "{count} texts have no embedding yet, and `{package}`, which a sentence encoder needs, is not installed",
+        label="needed here",
+        help=(
+            "`pip install 'pdual[language]'`, or put `embeddings.npz` into `{folder}`: `sha1` and `embedding` of each text",
+            "`pip install 'pdual[language]'`",
+        ),
+    ),
+    Entry(
+        "PD546",
+        "the sentence encoder `{encoder}` cannot be used: {reason}",
+        label="needed here",
+        notes=("{count} texts have no embedding yet",),
+        help=(
+            "name a folder that holds the model as `encoder`, or put `embeddings.npz` into `{folder}`: `sha1` and "
+            "`embedding` of each text",
+            "name a folder that holds the model as `encoder`",
+        ),
+    ),
 )

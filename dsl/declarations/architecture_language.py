@@ -29,10 +29,16 @@ class CausalLmSettings(Settings):
 
 
 class GraphPairSettings(Settings):
-    """``graph_pair(convolutions = 2, width = 2048)``: all layers have this width."""
+    """``graph_pair(convolutions = 2, width = 2048)``: all layers have this width.
+
+    ``dropout`` follows every ReLU while the network is trained. None by default: a constraint that has to hold on each row
+    is then measured on the network that is evaluated. What multipliers read has none of it in any case, at the price of a
+    second forward pass.
+    """
 
     convolutions: int = Field(default=2, ge=1)
     width: int = Field(default=2048, ge=1)
+    dropout: float = Field(default=0.0, ge=0, lt=1)
 
 
 def _lm_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
@@ -61,6 +67,12 @@ def _lm_features(signature: Signature, settings: Settings, sizes: Sizes) -> Arra
 
 def _lm_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> None:
     return None  # only the base model's own files tell
+
+
+def pair_of(signature: Signature) -> tuple[tuple[str, GraphType], tuple[str, ArrayType]]:
+    """The graph and the vector of a signature without complaints, each with its name."""
+    (graph,), (array,) = _pair(signature)
+    return graph, array
 
 
 def _pair(signature: Signature) -> tuple[list[tuple[str, GraphType]], list[tuple[str, ArrayType]]]:
@@ -99,7 +111,7 @@ def _pair_features(signature: Signature, settings: Settings, sizes: Sizes) -> Ar
 def _pair_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> int | None:
     """Convolutions ``node - w ...``, vector ``dim - w - w - w``, head ``2w - w - w - 1``, all with biases."""
     assert isinstance(settings, GraphPairSettings)
-    ((_, graph),), ((_, array),) = _pair(signature)
+    (_, graph), (_, array) = pair_of(signature)
     node, question, side = width(graph.fields[0][1], sizes), width(array, sizes), settings.width
     if node is None or question is None:
         return None
@@ -128,5 +140,5 @@ GRAPH_PAIR = Architecture(
     complaints=_pair_complaints,
     features=_pair_features,
     parameters=_pair_parameters,
-    builder="pdual.runtime.architectures.language:build_graph_pair",
+    builder="pdual.runtime.architectures.graph_pair:build",
 )

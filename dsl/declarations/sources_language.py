@@ -8,14 +8,24 @@ from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import ANY, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.types import BOOL, TEXT, ArrayType, GraphType, Kind, SetAxis
 
-_BUILDER = "pdual.runtime.sources.pending:build"
+#: Where FLORA-Bench is published, and its domains.
+FLORA_PUBLISHER = "https://huggingface.co/datasets/YuanshuoZhang/FLORA-Bench"
+FLORA_DOMAINS = ("Coding-GD", "Coding-AF", "Math-GD", "Math-AF", "Reason-GD", "Reason-AF")
+FLORA_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+
 _EMBEDDING = ArrayType(Kind.REAL, (SetAxis(ANY),))
 
 
 class FloraSettings(Settings):
-    """``flora("Coding-GD")``: one domain of FLORA-Bench."""
+    """``flora("Coding-GD")``: one domain of FLORA-Bench, or of other pairs in its record format.
+
+    ``domain`` names the folder that has ``train.jsonl``, ``val.jsonl`` and ``test.jsonl``. ``encoder``: any model that
+    sentence-transformers loads, by name or folder; texts are embedded with it once. ``limit`` bounds the rows of each split.
+    """
 
     domain: str = Field(min_length=1)
+    encoder: str = Field(FLORA_ENCODER, min_length=1)
+    limit: int | None = Field(None, ge=1)
 
 
 class TofuSettings(Settings):
@@ -48,12 +58,12 @@ def _unknown_rows(settings: Settings) -> None:
 FLORA = SourceDeclaration(
     name="flora",
     role=SourceRole.DATA,
-    summary="FLORA-Bench: agentic workflows, tasks, and which workflow solves which task",
+    summary="agentic workflows, tasks, and which workflow solves which task, in the record format of FLORA-Bench",
     settings=FloraSettings,
     positional=("domain",),
     offer=_flora_offer,
     rows=_unknown_rows,
-    builder=_BUILDER,
+    builder="pdual.runtime.sources.flora:build",
 )
 
 TOFU = SourceDeclaration(
@@ -64,5 +74,5 @@ TOFU = SourceDeclaration(
     positional=("split",),
     offer=_tofu_offer,
     rows=_unknown_rows,
-    builder=_BUILDER,
+    builder="pdual.runtime.sources.pending:build",
 )

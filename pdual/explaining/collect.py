@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from pdual.compiler.compile import feature_types
 from pdual.compiler.graph import Graph
+from pdual.compiler.open_axes import called_signature
 from pdual.dsl import typed
 from pdual.dsl.declarations.architecture_plain import ROWS
 from pdual.dsl.declarations.registry import architectures, sources
@@ -24,7 +25,6 @@ from pdual.explaining.records import (
     SetFact,
 )
 from pdual.explaining.rows import parts
-from pdual.explaining.widths import called_signature
 
 #: A set with more members shows its first ones and its last.
 _SHOWN = 4

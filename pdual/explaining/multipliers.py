@@ -7,13 +7,13 @@ from math import prod
 from typing import TypeAlias
 
 from pdual.compiler.graph import DataGraph, DualChoice, Graph
+from pdual.compiler.open_axes import called_signature
 from pdual.dsl import typed
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, Kind, SetAxis
 from pdual.explaining import text
 from pdual.explaining.records import DualFact, StateFact
-from pdual.explaining.widths import called_signature
 
 #: Bytes of one multiplier in a table.
 WIDTH = 4

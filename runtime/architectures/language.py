@@ -1,4 +1,4 @@
-"""``causal_lm`` and ``graph_pair``: declared and checked, not trained by this version."""
+"""``causal_lm``: declared and checked, not trained by this version."""
 
 from __future__ import annotations
 
@@ -13,8 +13,3 @@ from pdual.runtime.context import ArchitectureContext
 def build_causal_lm(signature: Signature, settings: Settings, context: ArchitectureContext) -> NoReturn:
     """Raises a Refusal with PD640."""
     raise refuse("PD640", architecture="causal_lm")
-
-
-def build_graph_pair(signature: Signature, settings: Settings, context: ArchitectureContext) -> NoReturn:
-    """Raises a Refusal with PD640."""
-    raise refuse("PD640", architecture="graph_pair")

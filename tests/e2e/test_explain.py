@@ -81,7 +81,6 @@ def test_a_network_as_wide_as_what_it_is_given_is_counted(capsys):
 
 
 def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
-    assert "a block over groups of pairs by task" in say(capsys, "explain", "flora").out
     place = tmp_path / "average.pdual"
     place.write_text(
         'problem average "x"\ndata rows = csv("rows.csv") { x: real }\nmodel f(x: real) -> real = linear()\n'

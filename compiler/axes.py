@@ -1,7 +1,10 @@
-"""Indices over the rows of a group: which axis they are, and which of them an expression reads."""
+"""The axes of bound indices: over sets and over the rows of a group, and which of these an expression reads."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pdual.compiler.ir import IndexAxis
 from pdual.dsl import typed
 from pdual.dsl.types import RaggedAxis, SetAxis
 
@@ -43,3 +46,15 @@ def group_binders(expression: typed.TypedExpression) -> list[typed.Binder]:
         case _:
             parts = ()
     return [binder for part in parts for binder in group_binders(part)]
+
+
+def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:
+    """The canonical axes of the binders of a let or a family; None for a ragged one."""
+    axes: list[IndexAxis | None] = []
+    for binder in binders:
+        if isinstance(binder.axis, SetAxis):
+            level = sum(axis is not None and axis.set == binder.axis.set for axis in axes)
+            axes.append(IndexAxis(binder.axis.set, level))
+        else:
+            axes.append(None)
+    return axes

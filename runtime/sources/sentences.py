@@ -1,0 +1,46 @@
+"""Sentence encoders: texts to vectors, by sentence-transformers, which is imported here only and only when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.spans import Span
+
+PACKAGE = "sentence-transformers"
+TOKENS = 500  # a longer text is cut, as FLORA-Bench's own loader does
+
+#: Texts to vectors, [texts, width].
+Encoder: TypeAlias = Callable[[Sequence[str]], Any]
+
+
+def load_encoder(name: str, count: int, folder: Path | None, span: Span) -> Encoder:
+    """A model that sentence-transformers loads, by its name on the hub or by its folder.
+
+    ``count`` texts wait for it; ``folder`` is where their embeddings could lie instead. Raises PD545 (the package is not
+    installed), PD546 (the model cannot be had).
+    """
+    try:
+        from sentence_transformers import SentenceTransformer
+
+        model = SentenceTransformer(name)
+        # Positions beyond those that it was trained with are none: it may allow fewer.
+        model.max_seq_length = min(TOKENS, _positions(model))
+    except ModuleNotFoundError as error:
+        # Also what it needs in turn: pip puts both right.
+        raise refuse("PD545", span, package=error.name or PACKAGE, count=count, folder=folder) from None
+    except Exception as error:  # hubs, files and formats fail in ways of their own
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise refuse("PD546", span, encoder=name, reason=reason, count=count, folder=folder) from None
+
+    def encode(texts: Sequence[str]) -> Any:
+        return model.encode(list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False)
+
+    return encode
+
+
+def _positions(model: Any) -> int:
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return int(getattr(config, "max_position_embeddings", TOKENS))
