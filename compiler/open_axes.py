@@ -15,11 +15,16 @@ def called_signature(model: typed.TypedModel, spec: typed.TypedSpec) -> Signatur
     inputs = model.signature.inputs
     if not any(_is_open(kind) for _, kind in inputs):
         return model.signature
-    call = next((call for call in _calls(spec.blocks, set()) if call.model == model.name), None)
+    call = next((call for call in calls_of(spec) if call.model == model.name), None)
     if call is None:
         return model.signature
     pairs = zip(inputs, call.arguments, strict=True)
     return replace(model.signature, inputs=tuple((name, _closed(kind, given.type)) for (name, kind), given in pairs))
+
+
+def calls_of(spec: typed.TypedSpec) -> Iterator[typed.ModelCall]:
+    """Every model call of the blocks; one in a ``let`` once."""
+    return _calls(spec.blocks, set())
 
 
 def _is_open(kind: object) -> bool:

@@ -31,14 +31,35 @@ def find(argument: str) -> Found:
     """
     path = Path(argument).expanduser()
     if path.is_file():
-        return Found(_read(path, argument), path.parent)
+        return Found(read(path, argument), path.parent)
     shipped = shipped_specs()
     place = shipped.get(_shipped_name(argument) or "")
     if place is not None:
-        return Found(_read(place, f"{SHIPPED_FOLDER}/{place.name}"), place.parent)
+        return Found(read(place, f"{SHIPPED_FOLDER}/{place.name}"), place.parent)
     if path.is_dir():
         raise refuse("PD702", folder=argument, near=_only_spec(path))
     raise _missing(argument, path, shipped)
+
+
+def named_files(argument: str) -> list[Path]:
+    """The files that an argument names to be rewritten: a file, or every spec in a folder and the folders in it.
+
+    Raises PD701 (no such spec), PD712 (a shipped one, by its name).
+    """
+    path = Path(argument).expanduser()
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = sorted(path.rglob(f"*{SUFFIX}"))
+        return [item for item in inside if item.is_file() and not _is_hidden(item.relative_to(path))]
+    shipped = shipped_specs()
+    if _shipped_name(argument) in shipped:
+        raise refuse("PD712", spec=argument)
+    raise _missing(argument, path, shipped)
+
+
+def _is_hidden(path: PurePath) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def shipped_specs() -> Mapping[str, Path]:
@@ -54,7 +75,8 @@ def _shipped_name(argument: str) -> str | None:
     return pure.name.removesuffix(SUFFIX)
 
 
-def _read(path: Path, name: str) -> Source:
+def read(path: Path, name: str) -> Source:
+    """The text of a file, shown under a name. Raises PD703."""
     try:
         return read_source(path, name)
     except OSError as error:

@@ -23,7 +23,7 @@ from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
-from pdual.runtime.evaluations.context import evaluated
+from pdual.runtime.evaluations.context import EvaluationContext, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RunFolder
 from pdual.runtime.metrics import Measured
@@ -186,7 +186,7 @@ def _solve(
 
 def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) -> Outcome:
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
-    splits = {split: _with_evaluations(graph, run, split, run.split(found)) for split, found in measured.items()}
+    splits = {split: _with_evaluations(graph, run, split, found) for split, found in measured.items()}
     metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
     expectations = tuple(
         check_expectation(expect, measured[expect.split], graph.spec.param_values)
@@ -198,14 +198,15 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
     return Outcome(run, folder, metrics, verdict(run, measured), expectations)
 
 
-def _with_evaluations(graph: Graph, run: Run, split: str, numbers: SplitMetrics) -> SplitMetrics:
-    """The numbers of a split with what its data sets' sources evaluate besides; of train rows where there are no others."""
+def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str, Measured]) -> SplitMetrics:
+    """The numbers of a split with what its data sets' sources evaluate besides."""
     found: dict[str, Any] = {}
     for lane in run.lanes:
-        trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
-        if not trained and len(lane.table.splits.get(split, ())):
-            found |= evaluated(graph, run.problem, lane.name, lane.table, lane.table.splits[split])
-    return numbers.model_copy(update={"evaluations": found})
+        if lane.name in measured:
+            trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
+            profile, ids = measured[lane.name].profile, lane.table.splits[split]
+            found |= evaluated(EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile), trained)
+    return run.split(measured).model_copy(update={"evaluations": found})
 
 
 def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, Recovery]]:

@@ -152,4 +152,6 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no run of `{problem}` in `{folder}` to go on with",
         help=("name the run's folder with `--out`",),
     ),
+    Entry("PD712", "`{spec}` is a shipped spec, which is not rewritten", help=("name a file or a folder",)),
+    Entry("PD713", "`{file}` cannot be written: {reason}"),
 )

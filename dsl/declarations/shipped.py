@@ -31,4 +31,8 @@ ARCHITECTURES: Mapping[str, str] = {
     "power.completed": f"{_HERE}.architecture_power:POWER_COMPLETED",
 }
 
-EVALUATIONS: Mapping[str, str] = {"power.projected": f"{_HERE}.evaluations_power:POWER_PROJECTED"}
+EVALUATIONS: Mapping[str, str] = {
+    "flora.flipped": f"{_HERE}.evaluations_flora:FLORA_FLIPPED",
+    "flora.utility": f"{_HERE}.evaluations_flora:FLORA_UTILITY",
+    "power.projected": f"{_HERE}.evaluations_power:POWER_PROJECTED",
+}

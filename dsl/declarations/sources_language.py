@@ -21,11 +21,14 @@ class FloraSettings(Settings):
 
     ``domain`` names the folder that has ``train.jsonl``, ``val.jsonl`` and ``test.jsonl``. ``encoder``: any model that
     sentence-transformers loads, by name or folder; texts are embedded with it once. ``limit`` bounds the rows of each split.
+    ``flip`` turns the labels of that share of the train rows, drawn with ``seed``, to see who notices.
     """
 
     domain: str = Field(min_length=1)
     encoder: str = Field(FLORA_ENCODER, min_length=1)
     limit: int | None = Field(None, ge=1)
+    flip: float = Field(0.0, ge=0, lt=1)
+    seed: int = Field(0, ge=0)
 
 
 class TofuSettings(Settings):

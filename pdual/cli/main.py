@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli import check, compare, explain, run
+from pdual.cli import check, compare, explain, fmt, run
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.check)
+app.command("fmt")(fmt.fmt)
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)

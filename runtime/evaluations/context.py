@@ -12,28 +12,33 @@ from pdual.compiler.graph import Graph
 from pdual.dsl.declarations.registry import evaluations, named
 from pdual.runtime.data import Table
 from pdual.runtime.problem import Problem
+from pdual.runtime.profile import Profile
 
 Scores: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class EvaluationContext:
-    """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode."""
+    """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode; ``profile`` is that of
+    the rows ``ids``, in their order.
+    """
 
     graph: Graph
     problem: Problem
     data: str
     table: Table
     ids: Tensor
+    profile: Profile
 
 
-def evaluated(graph: Graph, problem: Problem, data: str, table: Table, ids: Tensor) -> dict[str, Scores]:
-    """The evaluations that the data set's source brings along, by name; those that have nothing to say are left out."""
-    source = next(item.source for item in graph.spec.data if item.name == data)
-    context = EvaluationContext(graph, problem, data, table, ids)
+def evaluated(context: EvaluationContext, trained: bool) -> dict[str, Scores]:
+    """The evaluations that the data set's source brings along, by name; those that have nothing to say are left out.
+    ``trained``: these are train rows, and there are others.
+    """
+    source = next(item.source for item in context.graph.spec.data if item.name == context.data)
     found = {}
     for name, declaration in evaluations().items():
-        if declaration.sources and source not in declaration.sources:
+        if (declaration.sources and source not in declaration.sources) or (trained and not declaration.on_train):
             continue
         evaluate: Callable[[EvaluationContext], Scores | None] = named(declaration.builder)
         scores = evaluate(context)

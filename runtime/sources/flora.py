@@ -55,7 +55,8 @@ def build(settings: FloraSettings, context: SourceContext) -> PairTable:
         {field.name: field.column or field.name for field in context.fields.values()}
         or {name: name for name in FIELDS},
     )
-    return table if settings.limit is None else table.limited(settings.limit)
+    table = table if settings.limit is None else table.limited(settings.limit)
+    return table.with_flips(settings.flip, settings.seed) if settings.flip else table
 
 
 def graph_store(graphs: Sequence[Graph]) -> GraphStore:

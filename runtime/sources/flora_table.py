@@ -21,6 +21,7 @@ class PairTable:
 
     ``embeddings`` [texts, dim]; ``graph`` and ``question`` [rows] int64 point into ``graphs`` and ``embeddings``;
     ``workflow`` and ``task`` [rows] int64 are ids as the files have them. ``names``: each field's name in the spec.
+    ``flipped`` [rows] bool: whose label was turned on purpose.
     """
 
     embeddings: Tensor
@@ -34,6 +35,7 @@ class PairTable:
     fingerprint: str
     names: Mapping[str, str] = field(default_factory=lambda: {name: name for name in FIELDS})
     multipliers: Mapping[str, Tensor] = field(default_factory=dict)
+    flipped: Tensor | None = None
 
     def __len__(self) -> int:
         return int(sum(len(ids) for ids in self.splits.values()))
@@ -64,8 +66,19 @@ class PairTable:
             workflow=self.workflow.to(device),
             task=self.task.to(device),
             solved=self.solved.to(device),
+            flipped=None if self.flipped is None else self.flipped.to(device),
             splits={name: ids.to(device) for name, ids in self.splits.items()},
         )
+
+    def with_flips(self, share: float, seed: int) -> PairTable:
+        """The labels of this share of the train rows turned, the rows drawn with ``seed``."""
+        train = self.splits["train"]
+        chosen = train[
+            torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[: round(share * len(train))]
+        ]
+        flipped = torch.zeros_like(self.solved).index_fill_(0, chosen, True)
+        mark = f"{self.fingerprint}/flip={share:g},{seed}"
+        return replace(self, solved=self.solved ^ flipped, flipped=flipped, fingerprint=mark)
 
     def limited(self, rows: int) -> PairTable:
         """At most ``rows`` rows of each split; row positions stay what they were."""
