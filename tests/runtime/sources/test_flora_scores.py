@@ -28,14 +28,14 @@ over p in pairs {{
   let s = f(p.workflow, p.question)
   minimize bce(s, p.solved)
   subject to fit: bce(s, p.solved) <= 0.3
-  dual fit = pointwise(cap = 0.3)
+  dual fit = pointwise(cap = 0.2)
 }}
 solve {{ outer = 12, rho = 1.0, descent = adam(lr = 1e-2, batch = 8, steps = 15) }}
 """
 
 WORKFLOWS, TASKS = 6, 5
-#: Workflow w solves task t when its text says so: a network can learn it, and a turned label stands out.
-PAIRS = [record([f"step {w}"], [], f"task {t}", int(w >= 3), w, t) for w in range(WORKFLOWS) for t in range(TASKS)]
+#: A workflow solves all tasks or none, and all have one text: a turned label cannot be learnt by heart.
+PAIRS = [record([f"step {w}"], [], "a task", int(w >= 3), w, t) for w in range(WORKFLOWS) for t in range(TASKS)]
 
 
 @pytest.fixture
@@ -79,10 +79,17 @@ def test_utility_ranks_workflows_by_the_tasks_they_are_said_to_solve(tmp_path: P
 def test_rows_whose_label_was_turned_are_found_by_their_multipliers(tmp_path: Path) -> None:
     solved = run(tmp_path, ", flip = 0.1, seed = 3")
     found = solved.metrics.splits["train"].evaluations["flora.flipped"]
+    flipped = solved.outcome.run.lanes[0].table.flipped.numpy()[: len(PAIRS)]
+    held = solved.multipliers("train")["fit"][:, 0].numpy()
+    capped = held >= 0.999 * 0.2
+    top = np.argsort(-held)[:3]
     assert found["rate"] == pytest.approx(0.1)
-    assert found["lift_at_top"] > 5
-    assert 0 < found["at_cap"] < 0.5
+    assert found["at_cap"] == pytest.approx(capped.mean())
+    assert 0 < capped.sum() < len(PAIRS)
+    assert found["lift_at_cap"] == pytest.approx(flipped[capped].mean() / 0.1)
     assert found["lift_at_cap"] > 2
+    if len(set(held[top])) == 3:
+        assert found["lift_at_top"] == pytest.approx(flipped[top].mean() / 0.1)
     assert "flora.flipped" not in solved.metrics.splits["test"].evaluations
 
 
