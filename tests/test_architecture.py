@@ -94,6 +94,11 @@ def test_check_and_explain_are_light(command: str, spec: str, tmp_path: Path):
     assert code in (0, 1, 3)  # what a version cannot do yet is said, in the same light way
 
 
+def test_fmt_is_light(tmp_path: Path):
+    (tmp_path / "untidy.pdual").write_text('problem untidy "x" param a=1', encoding="utf-8")
+    assert heavy_after(["fmt", "untidy.pdual"], tmp_path) == (0, set())
+
+
 def test_help_is_lighter_still(tmp_path: Path):
     script = "import sys\nfrom pdual.cli.main import perform\nperform(['--help'])\nprint('@', *sys.modules)\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)

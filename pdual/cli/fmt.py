@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,7 +56,7 @@ def fmt(
     if STANDARD_INPUT in specs and len(specs) > 1:
         raise typer.BadParameter("`-` stands for standard input and is given alone")
     # All layouts before the first file is written: a bug in one of them leaves every file as it is.
-    layouts = [layout for argument in specs for layout in _layouts(argument)]
+    layouts = _once(layout for argument in specs for layout in _layouts(argument))
     if not (check or diff):
         layouts = [_written(layout) for layout in layouts]
     found = [item for layout in layouts for item in layout.diagnostics]
@@ -106,6 +106,14 @@ def _layouts(argument: str) -> Iterator[Layout]:
             yield Layout(str(path), diagnostics=refusal.diagnostics)
             continue
         yield _layout(str(path), path, source)
+
+
+def _once(layouts: Iterable[Layout]) -> list[Layout]:
+    """Layouts without those of files that were named before."""
+    found: dict[object, Layout] = {}
+    for layout in layouts:
+        found.setdefault(layout.name if layout.path is None else layout.path.resolve(), layout)
+    return list(found.values())
 
 
 def _layout(name: str, path: Path | None, source: Source) -> Layout:

@@ -42,7 +42,7 @@ def test_what_it_says_is_registered_is_registered():
     }
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "run", "compare"])
+@pytest.mark.parametrize("command", ["check", "fmt", "explain", "run", "compare"])
 def test_every_option_is_in_the_reference_of_the_command_line(capsys: pytest.CaptureFixture[str], command: str):
     assert perform([command, "--help"]) == 0
     options = set(re.findall(r"(?<![\w-])(--?[a-z]+)\b", capsys.readouterr().out)) - {"--help", "--quiet", "--verbose"}

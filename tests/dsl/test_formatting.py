@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_not_laid_out(file: Path) -> None:
 def respaced(text: str, draw: random.Random) -> str:
     """The text with other blanks. Comments stay after a token or on a line of their own, paragraphs stay apart."""
     result, between = "", ""
-    for kind, piece in pieces(text):
+    for kind, piece in pieces(text.rstrip() + "\n"):
         if kind in ("COMMENT", "BLANK"):
             between += piece
         else:

@@ -1,0 +1,1 @@
+"""The canonical layout of a spec: the same tokens and comments, each where it belongs."""
