@@ -130,7 +130,7 @@ class Recovery(Ranking):
     of the record itself rank all rows and constraints together, ``per_row`` each row, averaged over those that have a tight one;
     masked entries are left out. ``netted``: the two sides of a quantity by their difference. Beside them what needs no learning:
     ``margin`` ranks by the residual itself, ``constant`` by each constraint's mean reference multiplier on train rows; and
-    ``stepped`` by lam + rho g, what the multiplier asks to be. ``spearman_by_constraint``: over rows, netted, of the constraints that
+    ``stepped`` by lam + rho g, what the multiplier asks to be before it is clipped. ``spearman_by_constraint``: over rows, netted, of the constraints that
     are tight in any, None where either side does not vary. ``correlation``: of each equality part's multipliers.
     """
 

@@ -90,7 +90,7 @@ def recovery(
     live = None if found.mask is None else found.mask.cpu().numpy()[:, ranked]
     wanted = _silenced(truth[:, ranked], live)
     own, margin = _silenced(said[:, ranked], live), _numbers(found.residuals)[:, ranked]
-    stepped = None if rho is None else np.maximum(own + _numbers(rho)[ranked] * margin, 0.0)
+    stepped = None if rho is None else own + _numbers(rho)[ranked] * margin
     constant = None
     if training is not None:
         level = _silenced(_numbers(training)[:, ranked].mean(0), None)
