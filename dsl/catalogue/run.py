@@ -154,4 +154,9 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD712", "`{spec}` is a shipped spec, which is not rewritten", help=("name a file or a folder",)),
     Entry("PD713", "`{file}` cannot be written: {reason}"),
+    Entry(
+        "PD714",
+        "`{package}`, which the language server needs, is not installed",
+        help=("`pip install 'pdual[lsp]'`",),
+    ),
 )

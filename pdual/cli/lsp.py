@@ -1,0 +1,27 @@
+"""``pdual lsp``: the language server, for editors. They start it, and speak with it over standard input and output."""
+
+from __future__ import annotations
+
+
+def lsp() -> int:
+    """Serve an editor over standard input and output: diagnostics, hovers, completion, renaming, layout."""
+    import gc
+    import os
+    import sys
+    from contextlib import redirect_stdout
+
+    from pdual.cli import output
+    from pdual.dsl.diagnostics import refuse
+
+    try:
+        from pdual.lsp.server import server
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        raise refuse("PD714", package=error.name.partition(".")[0]) from error
+    gc.enable()  # it stays for a day, not for a moment
+    # pygls closes what it writes to, and whatever else prints must not come between its messages.
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    with redirect_stdout(sys.stderr):
+        server().start_io(None, channel)
+    return output.FINE
