@@ -30,7 +30,8 @@ class Margins(ConstrainedMinimizationProblem):
 
     def __init__(self, model: Classifier, inputs: Tensor, labels: Tensor, setting: Setting) -> None:
         super().__init__()
-        self.model, self.inputs, self.labels, self.epsilon = model, inputs, labels, setting.epsilon
+        self.model, self.inputs, self.labels = model, inputs, labels
+        self.setting, self.epsilon = setting, setting.epsilon
         self.wrong = torch.tensor([[j for j in range(CLASSES) if j != y] for y in range(CLASSES)])
         self.places = torch.arange(WRONG)
         self.margin = Constraint(
@@ -42,7 +43,7 @@ class Margins(ConstrainedMinimizationProblem):
 
     def compute_cmp_state(self, ids: Tensor) -> CMPState:
         labels = self.labels.index_select(0, ids)
-        logits = self.model(picked(self.inputs, ids))
+        logits = self.model(picked(self.inputs, ids, self.setting))
         margins = logits.gather(1, labels[:, None]) - logits.gather(1, self.wrong.index_select(0, labels))
         places = torch.add(self.places, ids[:, None], alpha=WRONG)
         state = ConstraintState((self.epsilon - margins).flatten(), constraint_features=places.flatten())

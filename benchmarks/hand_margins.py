@@ -33,6 +33,8 @@ class Setting:
     cap: float = 100.0
     share: float = 1.0
     batch: int = 64
+    level: float = 255.0  # what bytes are divided by
+    shift: float = 0.0  # and what is then taken off
 
 
 class Classifier(nn.Module):
@@ -58,10 +60,13 @@ class Classifier(nn.Module):
         return logits
 
 
-def picked(inputs: Tensor, ids: Tensor) -> Tensor:
-    """Rows of a table as single precision; bytes are brightness from 0 to 255."""
+def picked(inputs: Tensor, ids: Tensor, setting: Setting) -> Tensor:
+    """Rows of a table as single precision; bytes become numbers."""
     found = inputs.index_select(0, ids)
-    return found.float().div_(255.0) if found.dtype == torch.uint8 else found
+    if found.dtype != torch.uint8:
+        return found
+    values = found.float().div_(setting.level)
+    return values.sub_(setting.shift) if setting.shift else values
 
 
 class FlatWeights:
@@ -102,7 +107,7 @@ class Training:
 
     def rows(self, ids: Tensor, labels: Tensor) -> Tensor:
         """epsilon - (z_y - z_j): [batch, classes], far below 0 for the row's own class."""
-        logits = self.model(picked(self.inputs, ids))
+        logits = self.model(picked(self.inputs, ids, self.setting))
         lead: Tensor = logits - logits.gather(1, labels[:, None])
         return lead + self.offset.index_select(0, labels)
 

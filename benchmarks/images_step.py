@@ -39,6 +39,8 @@ def compiled(spec: str, limit: int | None) -> tuple[Solver, Setting]:
     """The solver on a shipped spec, in its first outer iteration, and the numbers of the spec."""
     problem, numbers = problem_of(spec, "pointwise", limit)
     solver, solve = started(problem), problem.settings
+    table: Any = problem.blocks[0].table
+    levels, shifts = table.levels, table.shifts
     descent = solve.descent.settings
     assert isinstance(descent, OptimiserSettings)
     setting = Setting(
@@ -49,7 +51,9 @@ def compiled(spec: str, limit: int | None) -> tuple[Solver, Setting]:
         channels=CHANNELS[spec],
         epsilon=numbers["epsilon"],
         cap=numbers["cap"],
-        share=solve.dual_step,
+        share=solve.step_of(1),
+        level=levels.get("image", 255.0),
+        shift=shifts.get("image", 0.0),
         batch=descent.batch,
     )
     return solver, setting
