@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pdual.compiler.ir import IndexAxis
 from pdual.dsl import typed
+from pdual.dsl.checking.walking import children
 from pdual.dsl.types import RaggedAxis, SetAxis
 
 #: The axis of the rows of a group, by the name of the group.
@@ -35,17 +36,7 @@ def group_binders(expression: typed.TypedExpression) -> list[typed.Binder]:
             return [binder] if binder.rows_of is not None else []
         case typed.LetRef(definition=definition):
             return group_binders(definition.body)
-        case typed.Apply(arguments=parts) | typed.Aggregate(arguments=parts) | typed.ModelCall(arguments=parts):
-            pass
-        case typed.Select(base=base, indices=chosen):
-            parts = (base, *chosen)
-        case typed.OutputOf(call=call):
-            parts = (call,)
-        case typed.Reduce(binders=binders, body=body):
-            parts = (body, *(b.where for b in binders if b.where is not None))
-        case _:
-            parts = ()
-    return [binder for part in parts for binder in group_binders(part)]
+    return [binder for part in children(expression) for binder in group_binders(part)]
 
 
 def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:

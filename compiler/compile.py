@@ -46,7 +46,7 @@ def lower(
         for data in spec.data
         if any(block.data == data.name for block in spec.blocks)
     )
-    data_free = _data_free(spec, lowering, walk) if minimize else ()
+    data_free = _terms(spec.objectives, lowering, walk) if minimize else ()
     return Graph(spec, knowns, sizes, labels, graphs, data_free), found.diagnostics
 
 
@@ -106,12 +106,8 @@ def _data_graph(
     found: Collector,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
-    objective = tuple(
-        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
-        for block in blocks
-        for term in block.objectives
-        if minimize
-    )
+    written = [term for block in blocks for term in block.objectives]
+    objective = _terms(written, lowering, walk) if minimize else ()
     groups = _groups(spec, data, lowering, walk, minimize)
     parts = tuple(
         part
@@ -141,11 +137,7 @@ def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, mi
         GroupGraph(
             block.group_by,
             GROUP_AXIS.format(block.row),
-            tuple(
-                ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
-                for term in block.objectives
-                if minimize
-            ),
+            _terms(block.objectives, lowering, walk) if minimize else (),
             bool(block.families or block.metrics),
             block.span,
         )
@@ -164,10 +156,9 @@ def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) 
     return scale.hi if scale.is_point else (scale.lo + scale.hi) / 2
 
 
-def _data_free(spec: typed.TypedSpec, lowering: Lowering, walk: Walk) -> tuple[ObjectiveTerm, ...]:
+def _terms(terms: Sequence[typed.TypedObjective], lowering: Lowering, walk: Walk) -> tuple[ObjectiveTerm, ...]:
     return tuple(
-        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk))
-        for term in spec.objectives
+        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk)) for term in terms
     )
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation, Program
 from pdual.runtime.data import Table, with_groups
 from pdual.runtime.features import FeatureCache
+from pdual.runtime.sampling import packed
 
 if TYPE_CHECKING:
     from pdual.runtime.duals.multipliers import Multipliers
@@ -62,7 +63,7 @@ def evaluate(
         return _passed(program, table, _slices(len(ids), batch), ids, multipliers, keep, seen)
     order = torch.argsort(groups, stable=True)
     sizes = torch.unique_consecutive(groups[order], return_counts=True)[1].tolist()
-    found = _passed(program, table, packed(sizes, batch), ids[order], multipliers, keep, seen)
+    found = _passed(program, table, whole_groups(sizes, batch), ids[order], multipliers, keep, seen)
     back = torch.argsort(order)
 
     def sorted_back(column: Tensor | None) -> Tensor | None:
@@ -80,16 +81,13 @@ def evaluate(
     )
 
 
-def packed(sizes: Sequence[int], batch: int) -> Iterator[tuple[int, int, Sequence[int]]]:
+def whole_groups(sizes: Sequence[int], batch: int) -> Iterator[tuple[int, int, Sequence[int]]]:
     """Groups of these sizes, one after another, as slices of about ``batch`` rows and the sizes of their groups."""
-    start, kept = 0, list[int]()
-    for size in sizes:
-        if kept and sum(kept) + size > batch:
-            yield start, start + sum(kept), kept
-            start, kept = start + sum(kept), []
-        kept.append(size)
-    if kept:
+    start = 0
+    for groups in packed(range(len(sizes)), sizes, batch):
+        kept = [sizes[group] for group in groups]
         yield start, start + sum(kept), kept
+        start += sum(kept)
 
 
 def _slices(rows: int, batch: int) -> Iterator[tuple[int, int, None]]:

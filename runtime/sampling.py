@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -191,16 +191,21 @@ class GroupStream:
         self.groups_per_step = len(self._sizes) / batches
 
     def _pack(self, order: Any) -> list[list[int]]:
-        packed: list[list[int]] = []
-        filled = self._batch
-        for group in order:
-            if packed and filled + self._sizes[group] <= self._batch:
-                packed[-1].append(group)
-                filled += self._sizes[group]
-            else:
-                packed.append([group])
-                filled = self._sizes[group]
-        return packed
+        return packed(order, self._sizes, self._batch)
+
+
+def packed(order: Iterable[int], sizes: Sequence[int], batch: int) -> list[list[int]]:
+    """Groups, given by their numbers, into batches in this order: as many as fit in ``batch`` rows, one at least."""
+    found: list[list[int]] = []
+    filled = batch
+    for group in order:
+        if found and filled + sizes[group] <= batch:
+            found[-1].append(group)
+            filled += sizes[group]
+        else:
+            found.append([group])
+            filled = sizes[group]
+    return found
 
 
 def members_of(sizes: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:

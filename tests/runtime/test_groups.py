@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from pdual.compiler.layout import Layout
 from pdual.compiler.program import MEMBERS, PRESENT, Evaluation
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.runtime.evaluation import evaluate, packed
+from pdual.runtime.evaluation import evaluate, whole_groups
 from pdual.runtime.problem import Problem
 from pdual.runtime.sampling import GroupStream, generator, members_of
 
@@ -107,8 +107,8 @@ def test_an_evaluation_gives_rows_in_their_own_order_and_groups_in_theirs() -> N
 
 
 def test_slices_hold_whole_groups() -> None:
-    assert list(packed([2, 2, 5, 1], 4)) == [(0, 4, [2, 2]), (4, 9, [5]), (9, 10, [1])]
-    assert list(packed([], 4)) == []
+    assert list(whole_groups([2, 2, 5, 1], 4)) == [(0, 4, [2, 2]), (4, 9, [5]), (9, 10, [1])]
+    assert list(whole_groups([], 4)) == []
 
 
 SPEC = """problem ranks "Good ones above bad ones, task by task"
