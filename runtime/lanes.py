@@ -22,6 +22,8 @@ from pdual.runtime.visits import Visits
 
 #: An evaluation batch has this many times the rows of a training batch: no gradients are kept.
 EVALUATION_BATCH = 4
+#: On a CPU at most so many numbers of its fields: 128 images of 28 x 28 take 0.28 ms each where 256 take 0.41.
+EVALUATION_NUMBERS = 2**17
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,21 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
         problem, placed, probe.features, options.device, options.dtype, options.seed + place
     )
     run = torch.compile(program.train) if options.compile else program.train
-    batch = options.evaluation_batch or EVALUATION_BATCH * descent.batch
+    batch = options.evaluation_batch or _evaluation_batch(descent.batch, table.batch(train[:1]), options.device)
     # A mean over all rows, as `shared` takes, and a batch of whole groups need every row every time.
     shrinking = problem.settings.shrinking if multipliers.rests and block.groups is None else None
     visits = Visits(train, shrinking)
     objective = probe.objective is not None or probe.group_objective is not None
     return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, objective, groups)
+
+
+def _evaluation_batch(batch: int, row: RowBatch, device: torch.device) -> int:
+    """Rows that a pass without gradients takes at once; on a CPU fewer of large ones, whose activations would leave its cache."""
+    rows = EVALUATION_BATCH * batch
+    numbers = sum(values.numel() for values in row.values.values() if isinstance(values, Tensor))
+    while device.type == "cpu" and rows > batch and rows * numbers > EVALUATION_NUMBERS:
+        rows //= 2
+    return rows
 
 
 @torch.no_grad()

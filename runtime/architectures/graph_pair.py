@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from pdual.dsl.declarations.architecture_language import GraphPairSettings, pair_of
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature, width
+from pdual.runtime.architectures.distinct import distinct_rows
 from pdual.runtime.architectures.interface import ModelOutput
 from pdual.runtime.architectures.values import outputs_of, slots
 from pdual.runtime.context import ArchitectureContext
@@ -66,7 +67,7 @@ class GraphPair(nn.Module):
     def _hidden(self, graph: GraphBatch, vector: Tensor, noise: float) -> Tensor:
         """The last hidden layer, [batch, width]."""
         of_graph, of_vector = self.joint.weight.chunk(2, dim=1)
-        distinct, places = torch.unique(vector, dim=0, return_inverse=True)
+        distinct, places = distinct_rows(vector)
         left = functional.linear(self._graphs(graph, noise), of_graph, self.joint.bias)
         right = functional.linear(self._vectors(distinct, noise), of_vector)
         joined = left.index_select(0, graph.rows) + right.index_select(0, places)
