@@ -78,8 +78,9 @@ class GraphPair(nn.Module):
         states = graph.nodes[self.field].to(self.joint.weight.dtype)
         links = Links.of(graph, states.dtype)
         *inner, outer = self.convolutions
-        for layer in inner:
-            states = _activated(_convolved(cast(nn.Linear, layer), states, links), noise)
+        for place, layer in enumerate(inner):
+            convolved = _convolved_repeated if place == 0 else _convolved
+            states = _activated(convolved(cast(nn.Linear, layer), states, links), noise)
         # The mean of the last layer is the layer of the mean, on as many vectors as there are graphs.
         return functional.normalize(outer(links.means(states)), dim=1)
 
@@ -135,6 +136,14 @@ def _convolved(layer: nn.Linear, states: Tensor, links: Links) -> Tensor:
         return links.passed_on(functional.linear(states, layer.weight)) + layer.bias
     found: Tensor = layer(links.passed_on(states))
     return found
+
+
+def _convolved_repeated(layer: nn.Linear, states: Tensor, links: Links) -> Tensor:
+    """The same of nodes of which many have the same state: one agent's prompt stands in many workflows."""
+    distinct, places = distinct_rows(states)
+    if 2 * len(distinct) > len(states):
+        return _convolved(layer, states, links)
+    return links.passed_on(functional.linear(distinct, layer.weight).index_select(0, places)) + layer.bias
 
 
 def _activated(states: Tensor, noise: float) -> Tensor:

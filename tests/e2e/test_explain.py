@@ -77,7 +77,7 @@ def test_the_objective_can_be_dropped(capsys):
 def test_a_network_as_wide_as_what_it_is_given_is_counted(capsys):
     found = say(capsys, "explain", "flora", "--json").json["explanation"]
     models = {model["signature"].split("(")[0]: model["parameters"] for model in found["models"]}
-    assert models["q"] == (2048 + 1) * 1024 + 1025 * 1024 + 1025
+    assert models["q"] == 2 * 2049 * 2048 + 2049
 
 
 def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
