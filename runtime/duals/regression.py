@@ -24,6 +24,9 @@ RMS_FLOOR = 0.01
 #: Where lam_phi is closer to a bound than this share of G, a logistic weight grows no further.
 VARIANCE_FLOOR = 1e-7
 
+#: With a logistic weight targets end by this share of G before the cap: beyond, a sigmoid is 1 and has no slope to come back by.
+SATURATION = 1e-4
+
 #: Rows whose multipliers are read again at once.
 READ_AGAIN = 256
 
@@ -167,6 +170,8 @@ class RegressionStore(DualStore):
 
     def _targets(self, reading: Reading) -> Tensor:
         targets = step(reading, self._bounds)
+        if self._driver.settings.weight == "logistic":
+            targets = torch.clamp(targets, self._bounds.low * (1 - SATURATION), self._bounds.high * (1 - SATURATION))
         return torch.lerp(targets, reading.multipliers, self._smoothing) if self._smoothing else targets
 
     def _lag(self, reading: Reading, targets: Tensor, live: Tensor | None) -> Tensor:

@@ -18,6 +18,7 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.duals.build import build_multipliers, fit_positions
 from pdual.runtime.duals.multipliers import Multipliers
+from pdual.runtime.duals.regression import SATURATION
 from pdual.runtime.evaluation import Pass, evaluate
 from pdual.runtime.features import FeatureCache
 from pdual.runtime.problem import Block, Problem
@@ -307,10 +308,24 @@ def test_a_logistic_weight_follows_the_gradient_of_the_cross_entropy() -> None:
     multipliers = held(formula, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
     fitted(multipliers, g, {"m": z})
     logits = start.clone().requires_grad_()
-    targets = (CAP * torch.sigmoid(start) + RHO * g[:, 0]).clamp(0, CAP) / CAP
+    targets = (CAP * torch.sigmoid(start) + RHO * g[:, 0]).clamp(0, (1 - SATURATION) * CAP) / CAP
     nn.functional.binary_cross_entropy_with_logits(logits, targets).backward()
     assert logits.grad is not None
     torch.testing.assert_close(phi.raw.detach() - start, -rate * CAP**2 / 2 * logits.grad, rtol=1e-6, atol=0)
+
+
+def test_a_sigmoid_that_was_at_its_cap_comes_back() -> None:
+    """Thousands of steps towards the cap, in single precision, where 1 - sigmoid(17) is 0."""
+    layout = Layout("d", (part("a"),))
+    z = torch.zeros(1, 1)
+    phi = Sigmoid(torch.zeros(1))
+    formula = plan("formula", layout, cap=CAP, formula=phi)
+    multipliers = held(formula, rows=1, ascent=sgd(2.0, steps=4000, weight="logistic"), layout=layout)
+    assert float(fitted(multipliers, torch.full((1, 1), 9.0), {"m": z})[0, 0]) == pytest.approx(CAP, rel=2e-4)
+    before = float(phi.raw.detach()[0])
+    assert before < 12
+    found = fitted(multipliers, torch.full((1, 1), -0.5 * CAP / RHO), {"m": z})
+    assert float(found[0, 0]) == pytest.approx(0.5 * CAP, rel=1e-3)
 
 
 def test_masked_entries_are_not_fitted() -> None:
