@@ -16,7 +16,7 @@ SOURCES: Mapping[str, str] = {
     "mnist": f"{_HERE}.sources_images:MNIST",
     "power.case": f"{_HERE}.sources_power:POWER_CASE",
     "power.demands": f"{_HERE}.sources_power:POWER_DEMANDS",
-    "tofu": f"{_HERE}.sources_language:TOFU",
+    "tofu": f"{_HERE}.sources_tofu:TOFU",
 }
 
 ARCHITECTURES: Mapping[str, str] = {
