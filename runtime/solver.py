@@ -14,6 +14,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
+from pdual.runtime.architectures.interface import remember
 from pdual.runtime.clock import Clock
 from pdual.runtime.data import RowBatch
 from pdual.runtime.evaluation import Pass
@@ -71,6 +72,7 @@ class Solver:
         descent = self._settings.descent.settings
         assert isinstance(descent, OptimiserSettings)
         self._place_models()
+        remember(problem.models)
         self._lanes = build_lanes(problem, options)
         self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
         self._models = problem.models
@@ -174,7 +176,11 @@ class Solver:
         none is in both.
         """
         own = self._models.state_dict()
-        common = {name: tensor for name, tensor in state["models"].items() if name in own}
+        common = {
+            name: tensor
+            for name, tensor in state["models"].items()
+            if name in own and not name.endswith("._extra_state")
+        }
         if not common:
             raise refuse("PD605", models=", ".join(f"`{name}`" for name in self._models))
         for name, tensor in common.items():

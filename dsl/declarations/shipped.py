@@ -20,7 +20,7 @@ SOURCES: Mapping[str, str] = {
 }
 
 ARCHITECTURES: Mapping[str, str] = {
-    "causal_lm": f"{_HERE}.architecture_language:CAUSAL_LM",
+    "causal_lm": f"{_HERE}.architecture_causal_lm:CAUSAL_LM",
     "cnn": f"{_HERE}.architecture_cnn:CNN",
     "free": f"{_HERE}.architecture_plain:FREE",
     "gnn": f"{_HERE}.architecture_gnn:GNN",
