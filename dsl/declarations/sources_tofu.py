@@ -28,13 +28,13 @@ TOFU_SPLITS = (
 class TofuSettings(Settings):
     """``tofu("retain90", rows = 256)``: one split of TOFU; ``rows`` of it, drawn with ``seed``, all where it is not given.
 
-    ``without`` names another split, whose rows are left out: ``tofu("forget10", without = "forget01")``.
+    ``without`` names another split, whose rows are left out: ``tofu("forget10", without = "forget01")``; empty: none.
     """
 
     split: str = Field(min_length=1)
     rows: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
-    without: str | None = Field(None, min_length=1)
+    without: str = ""
 
 
 def _offer(settings: Settings) -> Offer:

@@ -53,9 +53,9 @@ class CausalLm(nn.Module):
         self._wanted: TokenBatch | None = None
         self._seen: Tensor | None = None
         self.head[0].register_forward_pre_hook(self._where_wanted)
-        self.model = _trainable(base.model, settings, span)
         if settings.checkpointing:
-            self.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            _checkpointed(base.model)
+        self.model = _trainable(base.model, settings, span)
         self.register_state_dict_post_hook(_only_trained)  # type: ignore[no-untyped-call]
         self.register_load_state_dict_post_hook(_others_are_there)  # type: ignore[no-untyped-call]
 
@@ -171,6 +171,12 @@ def _trainable(model: Any, settings: CausalLmSettings, span: Span) -> Any:
         for block in blocks[-settings.layers :]:
             block.requires_grad_(True)
     return model
+
+
+def _checkpointed(model: Any) -> None:
+    """Activations of a layer are computed again in the backward pass."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
 
 
 def _only_trained(module: nn.Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,24 +61,28 @@ def load_base(base: str, span: Span) -> Base:
 
 
 def with_adapter(model: Any, rank: int, alpha: float, layers: int, span: Span) -> Any:
-    """The model with an adapter of low rank beside every linear layer but the last; only the adapter trains.
+    """The model with an adapter of low rank beside every matrix of its layers; only the adapter trains.
 
     ``layers``: beside the last so many layers only, 0: all. Raises PD645.
     """
     package("peft", span)
     from peft import LoraConfig, TaskType, get_peft_model
+    from transformers.pytorch_utils import Conv1D
 
-    count = len(blocks_of(model))
-    chosen = list(range(count - layers, count)) if layers else None
+    inside = {module for block in blocks_of(model)[-layers:] for module in block.modules()}
+    linear = [
+        name for name, module in model.named_modules() if isinstance(module, nn.Linear | Conv1D) and module in inside
+    ]
     config = LoraConfig(
         task_type=TaskType.CAUSAL_LM,
         r=rank,
         lora_alpha=alpha,  # type: ignore[arg-type]
-        target_modules="all-linear",
+        target_modules=linear,
         lora_dropout=0.0,
-        layers_to_transform=chosen,
     )
-    return get_peft_model(model, config)
+    with warnings.catch_warnings():  # of what peft asks of transformers
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model, config)
 
 
 def blocks_of(model: nn.Module) -> nn.ModuleList:

@@ -44,7 +44,7 @@ def build(settings: TofuSettings, context: SourceContext) -> ColumnTable:
 def kept_records(found: Found, settings: TofuSettings, context: SourceContext) -> Sequence[tuple[int, Record]]:
     """The records of a split with their lines, without those that another split has too."""
     records = read_records(found, context.span)
-    if settings.without is None:
+    if not settings.without:
         return records
     other = find_split(settings.without, replace(context, file=None))
     left_out = {_pair(record, line, other, context.span) for line, record in read_records(other, context.span)}
