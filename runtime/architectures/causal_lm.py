@@ -97,7 +97,9 @@ class CausalLm(nn.Module):
     @property
     def feature_width(self) -> int:
         """Numbers that the last layer reads for one token."""
-        return int(self.head[0].weight.shape[1])
+        weight = self.head[0].weight
+        assert isinstance(weight, Tensor)
+        return int(weight.shape[1])
 
     def frozen(self) -> FrozenLm:
         """It as it is now: what it says of rows is remembered before it trains, and no weights are held twice."""

@@ -48,7 +48,7 @@ def load_base(base: str, span: Span) -> Base:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # of loading, which pdual's own would stand beside
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # of loading, which pdual's own would stand beside
     try:
         config = AutoConfig.from_pretrained(str(folder) if folder.is_dir() else base)
         _without_dropout(config)
