@@ -34,5 +34,8 @@ ARCHITECTURES: Mapping[str, str] = {
 EVALUATIONS: Mapping[str, str] = {
     "flora.flipped": f"{_HERE}.evaluations_flora:FLORA_FLIPPED",
     "flora.utility": f"{_HERE}.evaluations_flora:FLORA_UTILITY",
+    "language.kl": f"{_HERE}.evaluations_language:LANGUAGE_KL",
+    "language.scores": f"{_HERE}.evaluations_language:LANGUAGE_SCORES",
     "power.projected": f"{_HERE}.evaluations_power:POWER_PROJECTED",
+    "tofu.suite": f"{_HERE}.evaluations_language:TOFU_SUITE",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from pdual.dsl.declarations.references import Settings
@@ -29,12 +31,21 @@ class TofuSettings(Settings):
     """``tofu("retain90", rows = 256)``: one split of TOFU; ``rows`` of it, drawn with ``seed``, all where it is not given.
 
     ``without`` names another split, whose rows are left out: ``tofu("forget10", without = "forget01")``; empty: none.
+
+    For the rows that are forgotten: ``suite`` is how many rows of each set the benchmark's own measures are taken on at the end
+    of a run (0: they are not taken). ``retained`` names a model that never saw these rows, which privacy is measured against;
+    ``closeness`` how: 1 - |AUC - AUC of that model| over that AUC (``retained``), or over the larger of it and 1 - it
+    (``larger``). Answers are generated up to ``longest`` tokens.
     """
 
     split: str = Field(min_length=1)
     rows: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     without: str = ""
+    suite: int = Field(0, ge=0)
+    retained: str = ""
+    closeness: Literal["retained", "larger"] = "retained"
+    longest: int = Field(200, ge=1)
 
 
 def _offer(settings: Settings) -> Offer:

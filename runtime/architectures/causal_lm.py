@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -89,9 +89,20 @@ class CausalLm(nn.Module):
         return found
 
     @property
+    def logprob(self) -> str:
+        """The name of the output that is the log-probability; KeyError where a spec has none."""
+        return {name != LOGIT_GAP: name for name in self.outputs}[True]
+
+    @property
     def device(self) -> torch.device:
         """Where its weights are."""
         found: torch.device = next(self.model.parameters()).device
+        return found
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the weights that train."""
+        found: torch.dtype = next(item for item in self.model.parameters() if item.requires_grad).dtype
         return found
 
     @property
@@ -106,14 +117,42 @@ class CausalLm(nn.Module):
         return FrozenLm(self)
 
     @contextmanager
-    def untrained(self) -> Iterator[CausalLm]:
-        """It as it was built: with its adapter switched off, else loaded once more for as long as this is open."""
+    def untrained(self) -> Iterator[Callable[[], AbstractContextManager[CausalLm]]]:
+        """It as it was built, each time that what is given is entered: with its adapter switched off, else loaded once more for
+        as long as this is open.
+        """
         if self.settings.lora:
-            with self.model.disable_adapter():
-                yield self
+            yield self._without_adapter
             return
-        dtype = next(self.model.parameters()).dtype
-        yield CausalLm(self.signature, self.settings, self.span).to(self.device, dtype).eval()
+        copied = CausalLm(self.signature, self.settings, self.span).to(self.device, self.dtype).eval()
+        yield lambda: nullcontext(copied)
+
+    @contextmanager
+    def _without_adapter(self) -> Iterator[CausalLm]:
+        with self.model.disable_adapter():
+            yield self
+
+    @torch.no_grad()
+    def generate(self, prompts: Sequence[str], longest: int) -> list[str]:
+        """The likeliest next token, again and again, until one ends the answer or there are ``longest``; in evaluation mode."""
+        from transformers import GenerationConfig
+
+        tokens = [self.reader.prompt(prompt) for prompt in prompts]
+        width = max(len(item) for item in tokens)
+        end = self.reader.tokenizer.eos_token_id
+        ids = torch.zeros(len(tokens), width, dtype=torch.long)
+        seen = torch.zeros_like(ids)
+        for row, item in enumerate(tokens):
+            ids[row, width - len(item) :] = torch.tensor(item)
+            seen[row, width - len(item) :] = 1
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False, max_new_tokens=longest, eos_token_id=end, pad_token_id=end if end is not None else 0
+        )
+        found = self.model.generate(
+            input_ids=ids.to(self.device), attention_mask=seen.to(self.device), generation_config=config
+        )
+        texts: list[str] = self.reader.tokenizer.batch_decode(found[:, width:], skip_special_tokens=True)
+        return texts
 
     def check(self, prompt: str, answer: str, data: str, address: Callable[[], str]) -> None:
         """Tokenise a row, ``data[address()]``. Raises PD647 (an empty answer), PD648 (a row that is too long)."""

@@ -55,7 +55,7 @@ class FrozenLm(nn.Module):
         pairs = pairs_of(inputs[self.of.prompt], inputs[self.of.answer])
         new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
         if new:
-            with self.of.untrained() as model:
+            with self.of.untrained() as original, original() as model:
                 self._evaluate(new, model)
         found = [self._known[pair] for pair in pairs]
         counts = torch.tensor([item.shape[1] for item in found], device=self.of.device)
@@ -80,7 +80,7 @@ class FrozenLm(nn.Module):
         model.train(training)
 
     def _features(self, pairs: Sequence[Pair]) -> Ragged:
-        with torch.no_grad(), self.of.untrained() as model:
+        with torch.no_grad(), self.of.untrained() as original, original() as model:
             batch = model.reader.batch(pairs, model.device)
             return Ragged(model.logits(batch)[0], batch.offsets)
 

@@ -21,7 +21,7 @@ def read_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict)
     Raises what ``CausalLm.check`` raises, with the row's address.
     """
     for call in dict.fromkeys(calls_of(graph.spec)):
-        model, data = models[call.model], _data(call)
+        model, data = models[call.model], data_of(call)
         if not isinstance(model, CausalLm | FrozenLm) or data not in tables:
             continue
         pairs = asked(call, tables[data], torch.cat(list(tables[data].splits.values())))
@@ -39,7 +39,7 @@ def asked(call: typed.ModelCall, table: Table, ids: torch.Tensor) -> Mapping[int
     return dict(zip(ids.tolist(), pairs_of(*columns), strict=True))
 
 
-def _data(call: typed.ModelCall) -> str:
+def data_of(call: typed.ModelCall) -> str:
     """The data set whose texts a call reads; empty where it reads anything else."""
     fields = [item for item in call.arguments if isinstance(item, typed.FieldRef)]
     plain = len(fields) + sum(isinstance(item, typed.Literal) for item in call.arguments) == len(call.arguments)
