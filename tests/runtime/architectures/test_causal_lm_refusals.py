@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import golden
 import pytest
 import torch
 import transformers
+from safetensors.torch import save_file
 from small_language import CONTEXT, PAIRS, made, write_base, write_rows
+from torch import nn
 
 from pdual.compiler.compile import lower
 from pdual.dsl.diagnostics import Refusal
@@ -19,6 +22,7 @@ from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
 from pdual.runtime.architectures import language_base
 from pdual.runtime.context import SourceContext
+from pdual.runtime.packing import pack
 from pdual.runtime.prepare import load_tables, prepare
 
 SPEC = """problem tiny "t"
@@ -127,6 +131,23 @@ def test_a_row_that_is_too_long(base: Path, tmp_path: Path) -> None:
     assert told("lm_too_long", tmp_path, base, "", [PAIRS[0], row(CONTEXT + 1)]) == "PD648"
     assert list(prepared(tmp_path, base, ", max_tokens = 60", [row(60)]).models) == ["lm"]
     assert told("lm_over_max", tmp_path, base, ", max_tokens = 60", [row(61)]) == "PD648"
+
+
+def test_a_run_that_trained_no_language_model_or_two(base: Path, tmp_path: Path) -> None:
+    for name, models in (("none", 0), ("two", 2), ("one", 1)):
+        run = tmp_path / name
+        (run / "checkpoint").mkdir(parents=True)
+        (run / "run.json").write_text("{}")
+        tensors, document = pack({"models": nn.ModuleDict({f"m{k}": made(base) for k in range(models)}).state_dict()})
+        save_file(tensors, run / "checkpoint" / "tensors.safetensors")
+        (run / "checkpoint" / "state.json").write_text(json.dumps(document))
+    assert told("lm_run_of_none", tmp_path, tmp_path / "none") == "PD653"
+    assert told("lm_run_of_two", tmp_path, tmp_path / "two") == "PD653"
+    assert list(prepared(tmp_path, tmp_path / "one").models) == ["lm"]
+    (tmp_path / "one" / "checkpoint" / "tensors.safetensors").write_bytes(b"damaged")
+    with pytest.raises(Refusal) as refusal:
+        prepared(tmp_path, tmp_path / "one")
+    assert refusal.value.diagnostics[0].code == "PD644"
 
 
 def test_more_layers_than_there_are(base: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from math import ceil, exp
@@ -13,9 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "architectures"))
-
 from small_language import PAIRS, ByHand, made, write_base, write_rows
 
 from pdual.compiler.compile import lower
