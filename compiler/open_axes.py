@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Signature
-from pdual.dsl.types import ArrayType, GraphType, OpenAxis
+from pdual.dsl.types import ArrayType, FixedAxis, GraphType, OpenAxis
 
 
-def called_signature(model: typed.TypedModel, spec: typed.TypedSpec) -> Signature:
-    """The signature with the types of the first call's arguments in place of open inputs."""
+def called_signature(
+    model: typed.TypedModel, spec: typed.TypedSpec, widths: Mapping[str, int] | None = None
+) -> Signature:
+    """The signature with the types of the first call's arguments in place of open inputs.
+
+    Where those are open too, they come from features whose width only the model itself tells: ``widths`` has it by model.
+    """
     inputs = model.signature.inputs
     if not any(_is_open(kind) for _, kind in inputs):
         return model.signature
@@ -19,7 +24,13 @@ def called_signature(model: typed.TypedModel, spec: typed.TypedSpec) -> Signatur
     if call is None:
         return model.signature
     pairs = zip(inputs, call.arguments, strict=True)
-    return replace(model.signature, inputs=tuple((name, _closed(kind, given.type)) for (name, kind), given in pairs))
+    closed = tuple((name, _closed(kind, _measured(given, widths or {}))) for (name, kind), given in pairs)
+    return replace(model.signature, inputs=closed)
+
+
+def is_closed(signature: Signature) -> bool:
+    """Whether no input is as wide as what it is given."""
+    return not any(_is_open(kind) for _, kind in signature.inputs)
 
 
 def calls_of(spec: typed.TypedSpec) -> Iterator[typed.ModelCall]:
@@ -33,6 +44,17 @@ def _is_open(kind: object) -> bool:
 
 def _closed(declared: ArrayType | GraphType, given: object) -> ArrayType | GraphType:
     return given if _is_open(declared) and isinstance(given, ArrayType) else declared
+
+
+def _measured(given: typed.TypedExpression, widths: Mapping[str, int]) -> object:
+    """The type of an argument, an open axis being as wide as the features that the argument is made of."""
+    kind = given.type
+    found = {widths[call.model] for call in _calls(given, set()) if call.model in widths}
+    if not isinstance(kind, ArrayType) or not _is_open(kind) or len(found) != 1:
+        return kind
+    (width,) = found
+    axes = tuple(FixedAxis(width) if isinstance(axis, OpenAxis) else axis for axis in kind.axes)
+    return replace(kind, axes=axes)
 
 
 def _calls(node: object, seen: set[int]) -> Iterator[typed.ModelCall]:

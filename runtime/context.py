@@ -51,10 +51,13 @@ class SourceContext:
 
 @dataclass(frozen=True)
 class ArchitectureContext:
-    """What an architecture may use: sizes of sets, known structure, the number of rows, and how to build another one."""
+    """What an architecture may use: sizes of sets, known structure, the number of rows, how to build another one, and where in
+    the spec it stands.
+    """
 
     sizes: Sizes
     knowns: Mapping[str, Known]
     rows: int
     build: Callable[[ArchitectureUse, Signature], nn.Module]
     extras: Mapping[str, Any] = field(default_factory=dict)
+    span: Span = NOWHERE

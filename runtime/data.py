@@ -79,7 +79,8 @@ class ColumnTable:
     """A table whose columns are plain tensors: [rows, *axes] each.
 
     A column named in ``levels`` is held as bytes, and a batch has byte / level - shift in their place, of type ``dtype``:
-    images take a quarter of the memory. Whoever wants values reads batches.
+    images take a quarter of the memory. Whoever wants values reads batches. ``texts``: columns of texts, of which a batch has a
+    list.
     """
 
     columns: Mapping[str, Tensor]
@@ -90,13 +91,18 @@ class ColumnTable:
     levels: Mapping[str, float] = field(default_factory=dict)
     shifts: Mapping[str, float] = field(default_factory=dict)
     dtype: torch.dtype = torch.float64
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(sum(len(ids) for ids in self.splits.values()))
 
     def batch(self, ids: Tensor) -> RowBatch:
         """The rows at these positions, gathered column by column."""
-        return RowBatch(ids, {name: self._rows(name, ids) for name in self.columns})
+        values: dict[str, object] = {name: self._rows(name, ids) for name in self.columns}
+        if self.texts:
+            places = ids.tolist()
+            values |= {name: [column[place] for place in places] for name, column in self.texts.items()}
+        return RowBatch(ids, values)
 
     def _rows(self, name: str, ids: Tensor) -> Tensor:
         rows = self.columns[name].index_select(0, ids)

@@ -19,6 +19,7 @@ from pdual.compiler.assemble import refuse_unsolved
 from pdual.compiler.graph import Graph
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.dsl.declarations.registry import evaluations
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import Progress, SourceContext
@@ -205,7 +206,11 @@ def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str,
         if lane.name in measured:
             trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
             profile, ids = measured[lane.name].profile, lane.table.splits[split]
-            found |= evaluated(EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile), trained)
+            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile)
+            for name, scores in evaluated(context, trained).items():
+                # What any data set may bring along is told of each.
+                known = {**found.get(name, {}), lane.name: scores}
+                found[name] = scores if evaluations()[name].sources else known
     return run.split(measured).model_copy(update={"evaluations": found})
 
 

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.graph import Graph
-from pdual.compiler.open_axes import called_signature
+from pdual.compiler.open_axes import called_signature, is_closed
 from pdual.compiler.program import Program
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import refuse
+from pdual.dsl.types import TEXT
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.context import SourceContext
@@ -55,6 +56,10 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
     settle(graph, tables, models)
     copy_frozen(graph, models)
     models = models.to(dtype)
+    if any(kind == TEXT for model in graph.spec.models for _, kind in model.signature.inputs):
+        from pdual.runtime.architectures.language_rows import read_texts
+
+        read_texts(graph, tables, models)
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,
@@ -90,23 +95,28 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
     """Every model of the spec by name."""
     rows = max((len(table) for table in tables.values()), default=0)
     models = nn.ModuleDict()
-    for model in graph.spec.models:
-        if model.frozen_of is not None:
-            continue
+    widths: dict[str, int] = {}
+    own = [model for model in graph.spec.models if model.frozen_of is None]
+    # Some are as wide as the features of others, which only those tell once they are there.
+    for model in sorted(own, key=lambda item: not is_closed(called_signature(item, graph.spec))):
         if model.architecture is None:
             if model.name not in given:
                 raise refuse("PD610", model.span, model=model.name)
             models[model.name] = given[model.name]
         else:
-            models[model.name] = build_model(
-                model.architecture, called_signature(model, graph.spec), graph.sizes, graph.knowns, rows
-            )
+            signature = called_signature(model, graph.spec, widths)
+            models[model.name] = build_model(model.architecture, signature, graph.sizes, graph.knowns, rows, model.span)
+        if isinstance(width := getattr(models[model.name], "feature_width", None), int):
+            widths[model.name] = width
     copy_frozen(graph, models)
     return models
 
 
 def copy_frozen(graph: Graph, models: nn.ModuleDict) -> None:
-    """A frozen model is a copy of the other's initial weights that never trains."""
+    """A frozen model is a copy of the other's initial weights that never trains; a model that has ``frozen()`` makes its own."""
     for model in graph.spec.models:
         if model.frozen_of is not None:
-            models[model.name] = copy.deepcopy(models[model.frozen_of]).requires_grad_(False)
+            original = models[model.frozen_of]
+            make = getattr(original, "frozen", None)
+            copied = make() if make is not None else copy.deepcopy(original).requires_grad_(False)
+            models[model.name] = copied

@@ -95,7 +95,7 @@ class FamilyMetrics(PartMetrics):
 
 class SplitMetrics(Record):
     """One split of all data sets that have it. ``objective`` is in the problem's own units, None where there
-    is none.
+    is none. ``evaluations`` by name; those that any data set may have are by data set.
     """
 
     rows: int

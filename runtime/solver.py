@@ -14,6 +14,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
+from pdual.runtime.architectures.interface import remember
 from pdual.runtime.clock import Clock
 from pdual.runtime.data import RowBatch
 from pdual.runtime.evaluation import Pass
@@ -29,6 +30,9 @@ from pdual.runtime.run import Run
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
+
+#: Saving pauses for so many times as long as it took: a large model's state takes a while to write.
+SAVE_PAUSE = 20.0
 
 #: Steps between two reports of progress.
 REPORT_EVERY = 20
@@ -71,6 +75,7 @@ class Solver:
         descent = self._settings.descent.settings
         assert isinstance(descent, OptimiserSettings)
         self._place_models()
+        remember(problem.models)
         self._lanes = build_lanes(problem, options)
         self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
         self._models = problem.models
@@ -94,6 +99,7 @@ class Solver:
         self._worst: float | None = None
         self._saved: int | None = None
         self._saved_at = time.perf_counter()
+        self._saving = 0.0
 
     def run(self) -> Run:
         """Go on until the end, the budget or a request to stop."""
@@ -117,7 +123,9 @@ class Solver:
             ):
                 status = "budget"
                 break
-            self._save(due=time.perf_counter() - self._saved_at >= self._options.save_every)
+            self._save(
+                due=time.perf_counter() - self._saved_at >= max(self._options.save_every, SAVE_PAUSE * self._saving)
+            )
         self._save(due=True)
         self._models.eval()
         self._options.progress.finish(status)
@@ -174,7 +182,11 @@ class Solver:
         none is in both.
         """
         own = self._models.state_dict()
-        common = {name: tensor for name, tensor in state["models"].items() if name in own}
+        common = {
+            name: tensor
+            for name, tensor in state["models"].items()
+            if name in own and not name.endswith("._extra_state")
+        }
         if not common:
             raise refuse("PD605", models=", ".join(f"`{name}`" for name in self._models))
         for name, tensor in common.items():
@@ -297,9 +309,11 @@ class Solver:
     def _save(self, due: bool) -> None:
         if self._options.save is None or not due:
             return
+        start = time.perf_counter()
         self._options.save(self.state())
         self._saved = self._iteration - 1
         self._saved_at = time.perf_counter()
+        self._saving = self._saved_at - start
 
     def _terms_to_follow(self) -> list[Term]:
         """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""

@@ -161,12 +161,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD536", "`{file}` has {found} rows, and the splits need at least {needed}", label="named here"),
     Entry(
-        "PD537",
-        "source `{source}` cannot be loaded yet by this version",
-        label="named here",
-        notes=("its declaration is checked and explained; only its rows are not loaded",),
-    ),
-    Entry(
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
@@ -235,5 +229,20 @@ ENTRIES: tuple[Entry, ...] = (
             "`embedding` of each text",
             "name a folder that holds the model as `encoder`",
         ),
+    ),
+    Entry(
+        "PD550",
+        "no split `{split}` of TOFU was found",
+        label="named here",
+        notes=("looked for {searched}",),
+        help=(
+            "did you mean `{near}`?",
+            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
+        ),
+    ),
+    Entry(
+        "PD551",
+        "`{split}` has {found} rows, and {asked} are asked for",
+        label="named here",
     ),
 )

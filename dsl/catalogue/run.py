@@ -67,11 +67,6 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD630", "there is no device `{device}` on this machine", help=("use `--device cpu`",)),
     Entry(
-        "PD640",
-        "architecture `{architecture}` cannot be trained yet by this version",
-        notes=("its declaration is checked and explained; only the network itself is not built",),
-    ),
-    Entry(
         "PD641",
         "`power.completed` needs finite limits, found infinite ones for units {units} of `{given}`",
         notes=("set points of power and voltage are proposed within their limits",),
@@ -86,6 +81,44 @@ ENTRIES: tuple[Entry, ...] = (
         "PD643",
         "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
         notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
+    ),
+    Entry(
+        "PD644",
+        "the language model `{base}` cannot be had: {reason}",
+        label="named here",
+        notes=("looked for in {searched}",),
+        help=("name a folder that holds the model, its tokenizer and their configuration, or a model of the hub",),
+    ),
+    Entry(
+        "PD645",
+        "`{package}`, which a language model needs, is not installed",
+        label="needed here",
+        help=("`pip install 'pdual[language]'`",),
+    ),
+    Entry(
+        "PD646",
+        "the tokenizer of `{base}` has no chat template",
+        label='`template = "chat"` needs one',
+        help=('write `template = "plain"`, which needs none',),
+    ),
+    Entry(
+        "PD647",
+        "the `{field}` of `{data}[{address}]` is empty",
+        label="reads it",
+        notes=("a constraint on its tokens would say nothing",),
+        help=("leave such rows out of the data",),
+    ),
+    Entry(
+        "PD648",
+        "`{data}[{address}]` takes {found} tokens, and at most {limit} are read",
+        label="reads it",
+        notes=("the model itself reads at most {context}", "the setting `max_tokens` is {asked}"),
+        help=("raise `max_tokens` from {asked}, or leave such rows out of the data", "leave such rows out of the data"),
+    ),
+    Entry(
+        "PD649",
+        "`{base}` has {found} layers, and `layers = {asked}` of them are to be trained",
+        label="named here",
     ),
     Entry(
         "PD650",
@@ -105,6 +138,18 @@ ENTRIES: tuple[Entry, ...] = (
         label="is expected of a whole run",
         severity=Severity.WARNING,
         notes=("a `--quick` run has fewer rows and steps, so it is not held to it",),
+    ),
+    Entry(
+        "PD653",
+        "`{base}` is a run with {found} language models, and one is wanted",
+        label="named here",
+        help=("name a run whose spec has one model `causal_lm(...)`",),
+    ),
+    Entry(
+        "PD654",
+        "the saved weights were trained on top of others than those of `{base}`",
+        label="named here",
+        notes=("they were trained on top of `{saved}`, as it was then",),
     ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(

@@ -1,4 +1,4 @@
-"""``causal_lm`` and ``graph_pair``: a language model, token by token; a graph matched with a vector."""
+"""``graph_pair``: a graph matched with a vector."""
 
 from __future__ import annotations
 
@@ -10,22 +10,7 @@ from pdual.dsl.declarations.architecture import Architecture, Complaint
 from pdual.dsl.declarations.architecture_vectors import affine, vector
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature, Sizes, width
-from pdual.dsl.types import REAL, TEXT, ArrayType, GraphType, Kind, OpenAxis, RaggedAxis
-
-
-class CausalLmSettings(Settings):
-    """``causal_lm(base, template = "chat")``.
-
-    ``base`` is any causal language model that transformers loads, by name or folder. ``template`` says how
-    prompt and answer become one text. ``lora`` is the rank of the adapter that is trained (0: every weight
-    is), ``lora_alpha`` its scale. ``max_tokens`` bounds prompt and answer together.
-    """
-
-    base: str
-    template: str = "chat"
-    lora: int = Field(default=0, ge=0)
-    lora_alpha: float = Field(default=16.0, gt=0)
-    max_tokens: int = Field(default=512, ge=2)
+from pdual.dsl.types import REAL, ArrayType, GraphType, Kind, RaggedAxis
 
 
 class GraphPairSettings(Settings):
@@ -39,34 +24,6 @@ class GraphPairSettings(Settings):
     convolutions: int = Field(default=2, ge=1)
     width: int = Field(default=2048, ge=1)
     dropout: float = Field(default=0.0, ge=0, lt=1)
-
-
-def _lm_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
-    if len(signature.inputs) != 2:
-        yield Complaint("inputs", "a prompt and an answer, both `text`", f"{len(signature.inputs)} inputs")
-    else:
-        for name, array in signature.inputs:
-            if array != TEXT:
-                yield Complaint(name, "text", str(array))
-    if len(signature.outputs) != 1:
-        yield Complaint("outputs", "one output `logprob: real[token]`", f"{len(signature.outputs)} outputs")
-        return
-    (output,) = signature.outputs
-    per_token = len(output.type.axes) == 1 and isinstance(output.type.axes[0], RaggedAxis)
-    if output.type.element is not Kind.REAL or not per_token:
-        yield Complaint(output.name or "output", "real[token], one number for every token", str(output.type))
-    elif output.low is not None or output.high is not None:
-        yield Complaint(output.name or "output", "an output without a range: a log-probability has its own", "a range")
-
-
-def _lm_features(signature: Signature, settings: Settings, sizes: Sizes) -> ArrayType:
-    (axis,) = signature.outputs[0].type.axes
-    name = axis.name if isinstance(axis, RaggedAxis) else "token"
-    return ArrayType(Kind.REAL, (RaggedAxis(name), OpenAxis()))
-
-
-def _lm_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> None:
-    return None  # only the base model's own files tell
 
 
 def pair_of(signature: Signature) -> tuple[tuple[str, GraphType], tuple[str, ArrayType]]:
@@ -120,17 +77,6 @@ def _pair_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> 
     head = affine(2 * side, side) + affine(side, side) + affine(side, 1)
     return convolutions + task + head
 
-
-CAUSAL_LM = Architecture(
-    name="causal_lm",
-    summary="a pretrained causal language model: the log-probability of every token of the answer",
-    settings=CausalLmSettings,
-    positional=("base",),
-    complaints=_lm_complaints,
-    features=_lm_features,
-    parameters=_lm_parameters,
-    builder="pdual.runtime.architectures.language:build_causal_lm",
-)
 
 GRAPH_PAIR = Architecture(
     name="graph_pair",

@@ -16,11 +16,11 @@ SOURCES: Mapping[str, str] = {
     "mnist": f"{_HERE}.sources_images:MNIST",
     "power.case": f"{_HERE}.sources_power:POWER_CASE",
     "power.demands": f"{_HERE}.sources_power:POWER_DEMANDS",
-    "tofu": f"{_HERE}.sources_language:TOFU",
+    "tofu": f"{_HERE}.sources_tofu:TOFU",
 }
 
 ARCHITECTURES: Mapping[str, str] = {
-    "causal_lm": f"{_HERE}.architecture_language:CAUSAL_LM",
+    "causal_lm": f"{_HERE}.architecture_causal_lm:CAUSAL_LM",
     "cnn": f"{_HERE}.architecture_cnn:CNN",
     "free": f"{_HERE}.architecture_plain:FREE",
     "gnn": f"{_HERE}.architecture_gnn:GNN",
@@ -34,5 +34,8 @@ ARCHITECTURES: Mapping[str, str] = {
 EVALUATIONS: Mapping[str, str] = {
     "flora.flipped": f"{_HERE}.evaluations_flora:FLORA_FLIPPED",
     "flora.utility": f"{_HERE}.evaluations_flora:FLORA_UTILITY",
+    "language.kl": f"{_HERE}.evaluations_language:LANGUAGE_KL",
+    "language.scores": f"{_HERE}.evaluations_language:LANGUAGE_SCORES",
     "power.projected": f"{_HERE}.evaluations_power:POWER_PROJECTED",
+    "tofu.suite": f"{_HERE}.evaluations_language:TOFU_SUITE",
 }

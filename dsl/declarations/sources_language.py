@@ -1,4 +1,4 @@
-"""Texts: agentic workflows matched with tasks (``flora``), questions about invented authors (``tofu``)."""
+"""Texts: agentic workflows matched with tasks (``flora``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import ANY, Offer, SourceDeclaration, SourceRole
-from pdual.dsl.types import BOOL, TEXT, ArrayType, GraphType, Kind, SetAxis
+from pdual.dsl.types import BOOL, ArrayType, GraphType, Kind, SetAxis
 
 #: Where FLORA-Bench is published, and its domains.
 FLORA_PUBLISHER = "https://huggingface.co/datasets/YuanshuoZhang/FLORA-Bench"
@@ -31,14 +31,6 @@ class FloraSettings(Settings):
     seed: int = Field(0, ge=0)
 
 
-class TofuSettings(Settings):
-    """``tofu("retain90", rows = 256)``: one split of TOFU; ``rows`` of it, drawn with ``seed``, all where it is not given."""
-
-    split: str = Field(min_length=1)
-    rows: int | None = Field(None, ge=1)
-    seed: int = Field(0, ge=0)
-
-
 def _flora_offer(settings: Settings) -> Offer:
     return Offer(
         fields=(
@@ -48,10 +40,6 @@ def _flora_offer(settings: Settings) -> Offer:
             ("solved", BOOL),
         )
     )
-
-
-def _tofu_offer(settings: Settings) -> Offer:
-    return Offer(fields=(("question", TEXT), ("answer", TEXT)))
 
 
 def _unknown_rows(settings: Settings) -> None:
@@ -67,15 +55,4 @@ FLORA = SourceDeclaration(
     offer=_flora_offer,
     rows=_unknown_rows,
     builder="pdual.runtime.sources.flora:build",
-)
-
-TOFU = SourceDeclaration(
-    name="tofu",
-    role=SourceRole.DATA,
-    summary="TOFU: questions and answers about 200 invented authors",
-    settings=TofuSettings,
-    positional=("split",),
-    offer=_tofu_offer,
-    rows=_unknown_rows,
-    builder="pdual.runtime.sources.pending:build",
 )

@@ -12,26 +12,32 @@ from pdual.dsl.declarations.references import ArchitectureUse, Settings
 from pdual.dsl.declarations.registry import architectures, named
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.diagnostics import refuse
+from pdual.dsl.spans import NOWHERE, Span
 from pdual.runtime.context import ArchitectureContext
 
 Builder = Callable[[Signature, Settings, ArchitectureContext], nn.Module]
 
 
 def build_model(
-    use: ArchitectureUse, signature: Signature, sizes: Sizes, knowns: Mapping[str, Known], rows: int
+    use: ArchitectureUse,
+    signature: Signature,
+    sizes: Sizes,
+    knowns: Mapping[str, Known],
+    rows: int,
+    span: Span = NOWHERE,
 ) -> nn.Module:
     """Build the network that an ``ArchitectureUse`` names, for a signature that it was checked against.
 
-    ``rows`` is the number of rows of the data set that it is called on. Raises a Refusal with PD999 when the
+    ``rows`` is the number of rows of the data set that it is called on, ``span`` where the model is declared. Raises a Refusal with PD999 when the
     network has another number of trainable parameters than its declaration says, which would make ``explain``
     and the theory's counts wrong.
     """
     declaration = architectures()[use.architecture]
 
     def nested(inner: ArchitectureUse, asked: Signature) -> nn.Module:
-        return build_model(inner, asked, sizes, knowns, rows)
+        return build_model(inner, asked, sizes, knowns, rows, span)
 
-    context = ArchitectureContext(sizes, knowns, rows, nested)
+    context = ArchitectureContext(sizes, knowns, rows, nested, span=span)
     build: Builder = named(declaration.builder)
     model = build(signature, use.settings, context)
     declared = declaration.parameters(signature, use.settings, {**sizes, ROWS: rows})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class ModelOutput(NamedTuple):
@@ -21,3 +21,18 @@ class ModelOutput(NamedTuple):
 
     outputs: Mapping[str, Tensor]
     features: Mapping[str, Tensor]
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A frozen model that holds no weights of its own: it evaluates what it will be asked before the other model trains."""
+
+    def remember(self) -> None:
+        """Evaluate it; the models are on their device, and nothing was trained yet."""
+
+
+def remember(models: nn.ModuleDict) -> None:
+    """Have every model that remembers do so."""
+    for model in models.values():
+        if isinstance(model, Remembers):
+            model.remember()

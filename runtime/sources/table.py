@@ -16,7 +16,7 @@ from pdual.dsl.declarations.sources_table import BoundSettings, CsvSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.typed import TypedField
-from pdual.dsl.types import ArrayType, FixedAxis, Kind, MemberOf, SetAxis
+from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
 from pdual.runtime.sources.columns import Columns, read_columns
@@ -26,15 +26,19 @@ SHOWN = 3  # rows that a diagnostic names
 
 
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
-    """Every declared field as a column, [rows, *axes]; members of sets as positions. Raises PD530 to PD536."""
+    """Every declared field as a column, [rows, *axes], or a list of texts; members of sets as positions. Raises PD530 to PD536."""
     path = _path(settings, context)
     columns = read_columns(path, context.span)
     found: dict[str, Tensor] = {}
+    texts: dict[str, Sequence[str]] = {}
     for name, field in context.fields.items():
         assert isinstance(field.type, ArrayType)
+        if field.type == TEXT:
+            texts[name] = _texts(field, columns, path)
+            continue
         for part in part_names(name, field.type):
             found[part] = _column(part, field, columns, path, context)
-    rows = {len(column) for column in found.values()}
+    rows = {len(column) for column in (*found.values(), *texts.values())}
     if len(rows) != 1 or rows == {0}:
         raise refuse(
             "PD533",
@@ -46,7 +50,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
     fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
-    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint)
+    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint, texts=texts)
 
 
 def _path(settings: BoundSettings, context: SourceContext) -> Path:
@@ -80,6 +84,16 @@ def _column(part: str, field: TypedField, columns: Columns, path: Path, context:
     if bad:
         raise _misfit(field, what, values, bad, path)
     return torch.tensor(parsed, dtype=kind).reshape(len(parsed), *shape)
+
+
+def _texts(field: TypedField, columns: Columns, path: Path) -> Sequence[str]:
+    """A column of texts; what is no text is none: a number that a text is wanted of is likely another column."""
+    values = _values(field.column or field.name, field, columns, path)
+    found = [value.item() if hasattr(value, "item") else value for value in values]
+    bad = [row for row, value in enumerate(found) if not isinstance(value, str)]
+    if bad:
+        raise _misfit(field, "texts", found, bad, path)
+    return found
 
 
 def _values(column: str, field: TypedField, columns: Columns, path: Path) -> Sequence[Any]:

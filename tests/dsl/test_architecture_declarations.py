@@ -10,14 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from pdual.dsl.declarations.architecture import Architecture
+from pdual.dsl.declarations.architecture_causal_lm import CAUSAL_LM, LOGIT_GAP, CausalLmSettings
 from pdual.dsl.declarations.architecture_cnn import CNN, CnnSettings
 from pdual.dsl.declarations.architecture_gnn import GNN, GnnSettings
-from pdual.dsl.declarations.architecture_language import (
-    CAUSAL_LM,
-    GRAPH_PAIR,
-    CausalLmSettings,
-    GraphPairSettings,
-)
+from pdual.dsl.declarations.architecture_language import GRAPH_PAIR, GraphPairSettings
 from pdual.dsl.declarations.architecture_plain import (
     FREE,
     LINEAR,
@@ -285,6 +281,7 @@ class TestLanguage:
         (("prompt", TEXT), ("answer", TEXT)),
         (Output("logprob", ArrayType(Kind.REAL, (RaggedAxis("token"),))),),
     )
+    GAP = replace(LM.outputs[0], name=LOGIT_GAP)
     PAIR = signature({"workflow": WORKFLOW, "question": real("dim")}, REAL)
 
     def test_a_language_model_has_features_for_every_token(self) -> None:
@@ -302,10 +299,21 @@ class TestLanguage:
             (replace(LM, outputs=(Output("logprob", REAL),)), ["logprob"]),
             (replace(LM, outputs=(replace(LM.outputs[0], high=0.0),)), ["logprob"]),
             (replace(LM, outputs=()), ["outputs"]),
+            (replace(LM, outputs=(LM.outputs[0], replace(LM.outputs[0], name="other"))), ["outputs"]),
+            (replace(LM, outputs=(LM.outputs[0], GAP)), []),
+            (replace(LM, outputs=(GAP,)), []),
+            (
+                replace(LM, outputs=(LM.outputs[0], replace(GAP, type=ArrayType(Kind.REAL, (RaggedAxis("k"),))))),
+                ["outputs"],
+            ),
         ],
     )
     def test_other_signatures_of_a_language_model(self, given: Signature, expected: list[str]) -> None:
         assert subjects(CAUSAL_LM, given, CausalLmSettings(base="some/model")) == expected
+
+    def test_half_precision_is_for_weights_under_an_adapter(self) -> None:
+        assert subjects(CAUSAL_LM, self.LM, CausalLmSettings(base="b", half=True)) == ["half"]
+        assert subjects(CAUSAL_LM, self.LM, CausalLmSettings(base="b", half=True, lora=4)) == []
 
     def test_the_flora_network_has_26755073_parameters(self) -> None:
         assert subjects(GRAPH_PAIR, self.PAIR, GraphPairSettings()) == []

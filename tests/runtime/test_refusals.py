@@ -96,6 +96,27 @@ def test_rows_of_a_csv(tmp_path: Path) -> None:
     assert sorted(torch.cat(list(table.splits.values())).tolist()) == list(range(10))
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_texts_are_read_as_they_stand(name: str, tmp_path: Path) -> None:
+    said = ["plain", "with, a comma", 'naïve — "quoted"', ""]
+    quoted = [item.replace('"', '""') for item in said]
+    content = "q,x,y\n" + "".join(f'"{item}",0,{place}\n' for place, item in enumerate(quoted))
+    if name.endswith("jsonl"):
+        content = "".join(json.dumps({"q": item, "x": 0, "y": place}) + "\n" for place, item in enumerate(said))
+    table = rows(tmp_path, content, 'asked: text from "q", x: real, y: real', name)
+    ids = torch.tensor([3, 0, 1, 2])
+    assert table.batch(ids).values["asked"] == [said[place] for place in ids]
+    assert table.batch(ids).values["y"].tolist() == ids.tolist()
+
+
+def test_a_number_is_no_text(tmp_path: Path) -> None:
+    content = "".join(json.dumps({"q": item, "x": 0, "y": 0}) + "\n" for item in ("a", 3, "b", None))
+    with pytest.raises(Refusal) as refusal:
+        rows(tmp_path, content, "q: text, x: real, y: real", "rows.jsonl")
+    fact = refusal.value.diagnostics[0].fact
+    assert (code_of(refusal), fact["rows"], fact["expected"]) == ("PD535", "rows 2, 4", "texts")
+
+
 def test_a_column_may_have_another_name(tmp_path: Path) -> None:
     table = rows(tmp_path, GOOD.replace("y", "the y", 1), 'x: real, y: real from "the y"')
     assert table.columns["y"].tolist() == [float(i) for i in range(10)]
@@ -146,17 +167,13 @@ def test_an_infinite_number_fits_nowhere(type: str, expected: str, tmp_path: Pat
     assert refusal.value.diagnostics[0].fact["expected"] == expected
 
 
-def test_rows_that_are_not_given_and_sources_that_cannot_be_loaded() -> None:
+def test_rows_that_are_not_given() -> None:
     bound = text().replace('rows = csv("rows.csv", split = [0.6, 0.2, 0.2])', "rows")
-    pending = bound.replace("data rows {", 'data rows = tofu("retain90") {')
-    for spec_text, code in ((bound, "PD530"), (pending, "PD537")):
-        fielded = spec_text.replace(FIELDS, "question: text") if code == "PD537" else spec_text
-        fielded = fielded.replace("f(r.x)", "0.5").replace("r.y", "1.0") if code == "PD537" else fielded
-        spec, found = read(Source("tiny.pdual", fielded))
-        assert spec is not None, found
-        with pytest.raises(Refusal) as refusal:
-            load_tables(spec, {}, SourceContext())
-        assert code_of(refusal) == code
+    spec, found = read(Source("tiny.pdual", bound))
+    assert spec is not None, found
+    with pytest.raises(Refusal) as refusal:
+        load_tables(spec, {}, SourceContext())
+    assert code_of(refusal) == "PD530"
 
 
 def ran(folder: Path, spec_text: str = "", given: Any = None, **options: Any) -> Any:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from pdual.dsl.declarations.architecture_cnn import CnnSettings
-from pdual.dsl.declarations.architecture_language import CausalLmSettings
 from pdual.dsl.declarations.architecture_plain import FreeSettings, LinearSettings, MlpSettings
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.signature import Output, Signature
@@ -214,12 +213,6 @@ def _convolved(image: Tensor, kernel: Tensor, y: int, x: int) -> float:
 
 
 class TestBuild:
-    def test_what_cannot_be_trained_is_refused(self) -> None:
-        with pytest.raises(Refusal) as refusal:
-            model("causal_lm", CausalLmSettings(base="b"), MIXED)
-        (found,) = refusal.value.diagnostics
-        assert (found.code, found.fact) == ("PD640", {"architecture": "causal_lm"})
-
     def test_a_count_that_differs_from_the_declaration_is_a_bug(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(building, "named", lambda path: lambda *_: nn.Linear(2, 2))
         with pytest.raises(Refusal) as refusal:

@@ -1,0 +1,85 @@
+"""A step of the tofu spec as one writes it by hand with transformers and torch alone, for timing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Training:
+    """A causal model of transformers under the four constraints a row, multipliers in a table; whole logits, as is usual.
+
+    ``pairs``: question and answer of each row. ``layers``: so many of the last ones train, 0: all.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        kept: Sequence[tuple[str, str]],
+        forgotten: Sequence[tuple[str, str]],
+        numbers: Any,
+        layers: int,
+    ) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+        self.tokenizer = AutoTokenizer.from_pretrained(base)
+        if layers:
+            self.model.requires_grad_(False)
+            for block in self.model.model.layers[-layers:]:
+                block.requires_grad_(True)
+        self.model.train()
+        trained = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self.optimiser = torch.optim.Adam(trained, lr=numbers["rate"], fused=True)
+        self.numbers = numbers
+        self.kept, self.forgotten = ([self._tokens(*pair) for pair in pairs] for pairs in (kept, forgotten))
+        with torch.no_grad():
+            self.then = [self._logprobs([item])[0] for item in self.forgotten]
+        self.random = torch.Generator().manual_seed(0)
+
+    def _tokens(self, question: str, answer: str) -> tuple[list[int], int]:
+        turns = [{"role": "user", "content": question}]
+        before = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True)["input_ids"]
+        after = self.tokenizer(answer, add_special_tokens=False)["input_ids"]
+        return [*before, *after, self.tokenizer.eos_token_id], len(before)
+
+    def _logprobs(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
+        longest = max(len(ids) for ids, _ in rows)
+        ids = torch.full((len(rows), longest), self.tokenizer.eos_token_id)
+        seen = torch.zeros_like(ids)
+        for place, (tokens, _) in enumerate(rows):
+            ids[place, : len(tokens)] = torch.tensor(tokens)
+            seen[place, : len(tokens)] = 1
+        logits = self.model(input_ids=ids, attention_mask=seen, use_cache=False).logits[:, :-1]
+        every = -torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+        return [row[start - 1 : len(tokens) - 1] for row, (tokens, start) in zip(every, rows, strict=True)]
+
+    def loss(self, kept: Sequence[int], forgotten: Sequence[int]) -> Tensor:
+        """Mean NLL of kept rows and mean augmented Lagrangian of forgotten ones, multipliers 0."""
+        nll = -torch.stack([row.sum() for row in self._logprobs([self.kept[k] for k in kept])]).mean()
+        shift, band, share = (self.numbers[name] for name in ("shift", "band", "share"))
+        total: Any = 0.0
+        now = self._logprobs([self.forgotten[k] for k in forgotten])
+        for row, place in zip(now, forgotten, strict=True):
+            then = self.then[place]
+            tail = max(1, ceil(share * len(row)))
+            score = row.mean() - then.mean()
+            most = row.topk(tail).values.mean() - then.topk(tail).values.mean()
+            least = row.topk(tail, largest=False).values.mean() - then.topk(tail, largest=False).values.mean()
+            g = torch.stack([score + shift, -shift - 2 * band - score, most + shift, -shift - 2 * band - least])
+            total = total + self.numbers["rho"] / 2 * g.clamp(min=0).square().sum()
+        return nll + total / len(forgotten)
+
+    def step(self) -> None:
+        """One step on a batch of each."""
+        kept, forgotten = (
+            torch.randint(len(rows), (self.numbers["batch"],), generator=self.random).tolist()
+            for rows in (self.kept, self.forgotten)
+        )
+        self.loss(kept, forgotten).backward()
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)

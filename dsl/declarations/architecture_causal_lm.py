@@ -1,0 +1,84 @@
+"""``causal_lm``: a pretrained language model, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from pdual.dsl.declarations.architecture import Architecture, Complaint
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.signature import Signature, Sizes
+from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis
+
+#: An output of this name is the largest logit of a token less their mean; any other name is its log-probability.
+LOGIT_GAP = "logit_gap"
+
+
+class CausalLmSettings(Settings):
+    """``causal_lm(base, template = "chat")``.
+
+    ``base`` is any causal language model that transformers loads, by its name on the hub or by its folder, or the folder of a
+    run that trained one. ``template`` says how prompt and answer become one text: ``chat`` as the tokenizer's own chat template
+    has it, ``plain`` as ``Question: ... Answer: ...``. ``lora`` is the rank of the adapter that is trained (0: the weights
+    themselves are), ``lora_alpha`` its scale; ``layers`` trains only the last so many layers (0: all of them). ``max_tokens``
+    bounds prompt and answer together. ``checkpointing`` computes activations again in the backward pass, for less memory.
+    ``half`` holds weights under an adapter in bfloat16.
+    """
+
+    base: str = Field(min_length=1)
+    template: Literal["chat", "plain"] = "chat"
+    lora: int = Field(default=0, ge=0)
+    lora_alpha: float = Field(default=16.0, gt=0)
+    layers: int = Field(default=0, ge=0)
+    max_tokens: int = Field(default=512, ge=2)
+    checkpointing: bool = False
+    half: bool = False
+
+
+def _complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
+    assert isinstance(settings, CausalLmSettings)
+    if len(signature.inputs) != 2:
+        yield Complaint("inputs", "a prompt and an answer, both `text`", f"{len(signature.inputs)} inputs")
+    else:
+        for name, array in signature.inputs:
+            if array != TEXT:
+                yield Complaint(name, "text", str(array))
+    if settings.half and not settings.lora:
+        yield Complaint("half", "an adapter to train (`lora`), beside weights in half precision", "`lora = 0`")
+    gaps = [output for output in signature.outputs if output.name == LOGIT_GAP]
+    if not signature.outputs or len(signature.outputs) > len(gaps) + 1:
+        expected = f"`logprob: real[token]`, and `{LOGIT_GAP}: real[token]` where it is wanted"
+        yield Complaint("outputs", expected, f"{len(signature.outputs)} outputs")
+        return
+    for output in signature.outputs:
+        per_token = len(output.type.axes) == 1 and isinstance(output.type.axes[0], RaggedAxis)
+        if output.type.element is not Kind.REAL or not per_token:
+            yield Complaint(output.name or "output", "real[token], one number for every token", str(output.type))
+        elif output.low is not None or output.high is not None:
+            yield Complaint(output.name or "output", "an output without a range: it has its own", "a range")
+    if len({output.type.axes for output in signature.outputs}) > 1:
+        yield Complaint("outputs", "one axis for all outputs, the answer's tokens", "several")
+
+
+def _features(signature: Signature, settings: Settings, sizes: Sizes) -> ArrayType:
+    (axis,) = signature.outputs[0].type.axes
+    name = axis.name if isinstance(axis, RaggedAxis) else "token"
+    return ArrayType(Kind.REAL, (RaggedAxis(name), OpenAxis()))
+
+
+def _parameters(signature: Signature, settings: Settings, sizes: Sizes) -> None:
+    return None  # only the base model's own files tell
+
+
+CAUSAL_LM = Architecture(
+    name="causal_lm",
+    summary="a pretrained causal language model: the log-probability of every token of the answer",
+    settings=CausalLmSettings,
+    positional=("base",),
+    complaints=_complaints,
+    features=_features,
+    parameters=_parameters,
+    builder="pdual.runtime.architectures.causal_lm:build",
+)

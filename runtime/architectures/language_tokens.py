@@ -1,0 +1,118 @@
+"""From a prompt and an answer to tokens: a named template, tokenised once, and batches in which no padding shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: Llama's templates print a date; a prompt that changed from day to day would be another one.
+TODAY = "26 Jul 2024"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A prompt and its answer as tokens, of which the first ``prompt`` are the prompt's."""
+
+    ids: tuple[int, ...]
+    prompt: int
+
+    @property
+    def answer(self) -> tuple[int, ...]:
+        """The tokens of the answer, the last of which ends it."""
+        return self.ids[self.prompt :]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """Rows of tokens: ``ids`` [rows, longest], filled up at their ends, where a causal model does not look.
+
+    Of every token of an answer, row after row: ``rows`` and ``places`` [total] say where it is predicted from, ``targets`` [total]
+    which one it is. Row n owns those from ``offsets[n]`` to ``offsets[n + 1]``.
+    """
+
+    ids: Tensor
+    rows: Tensor
+    places: Tensor
+    targets: Tensor
+    offsets: Tensor
+
+
+class Reader:
+    """Tokens of pairs of prompt and answer, each made once.
+
+    The answer is tokenised apart from the prompt, so that its tokens do not depend on what stands before it, and ends with the
+    tokenizer's end token where it has one.
+    """
+
+    def __init__(self, tokenizer: Any, template: str) -> None:
+        self.tokenizer = tokenizer
+        self.template = template
+        self._known: dict[tuple[str, str], Tokens] = {}
+        self._prompts: dict[str, tuple[int, ...]] = {}
+
+    def tokens(self, prompt: str, answer: str) -> Tokens:
+        """The tokens of one pair."""
+        pair = (prompt, answer)
+        if pair not in self._known:
+            before = self.prompt(prompt)
+            end = self.tokenizer.eos_token_id
+            after = _ids(self.tokenizer, TEMPLATES[self.template].answer(answer), False)
+            self._known[pair] = Tokens((*before, *after, *([end] if end is not None else [])), len(before))
+        return self._known[pair]
+
+    def prompt(self, prompt: str) -> tuple[int, ...]:
+        """The tokens that an answer to this prompt follows."""
+        if prompt not in self._prompts:
+            self._prompts[prompt] = TEMPLATES[self.template].prompt(self.tokenizer, prompt)
+        return self._prompts[prompt]
+
+    def batch(self, pairs: Sequence[tuple[str, str]], device: torch.device) -> TokenBatch:
+        """These pairs side by side."""
+        return batch_of([self.tokens(*pair) for pair in pairs], device)
+
+
+def batch_of(tokens: Sequence[Tokens], device: torch.device) -> TokenBatch:
+    """Rows of tokens side by side. The token that fills is any: nothing that is read depends on it."""
+    ids = torch.zeros(len(tokens), max(len(item.ids) for item in tokens), dtype=torch.long)
+    for row, item in enumerate(tokens):
+        ids[row, : len(item.ids)] = torch.tensor(item.ids)
+    counts = torch.tensor([len(item.answer) for item in tokens])
+    rows = torch.repeat_interleave(counts)
+    places = torch.cat([torch.arange(item.prompt, len(item.ids)) for item in tokens])
+    targets = ids[rows, places]
+    offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+    return TokenBatch(*(item.to(device) for item in (ids, rows, places - 1, targets, offsets)))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a prompt becomes tokens, and an answer the text that is tokenised after them."""
+
+    prompt: Callable[[Any, str], tuple[int, ...]]
+    answer: Callable[[str], str]
+
+
+def _chat(tokenizer: Any, prompt: str) -> tuple[int, ...]:
+    turn = [{"role": "user", "content": prompt}]
+    text = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, date_string=TODAY)
+    return _ids(tokenizer, text, False)  # the template has what begins a text
+
+
+def _plain(tokenizer: Any, prompt: str) -> tuple[int, ...]:
+    found = _ids(tokenizer, f"Question: {prompt}\nAnswer:", True)
+    # Some tokenizers end every text; the answer goes on here.
+    return found[:-1] if found and found[-1] == tokenizer.eos_token_id else found
+
+
+def _ids(tokenizer: Any, text: str, special: bool) -> tuple[int, ...]:
+    return tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
+
+
+TEMPLATES: Mapping[str, Template] = {
+    "chat": Template(_chat, lambda answer: answer),
+    "plain": Template(_plain, lambda answer: f" {answer}"),
+}
