@@ -7,7 +7,7 @@ wherever the relation does; where it finds nothing, the relation holds nowhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, isinf
 from typing import NamedTuple
 
 from pdual.compiler.ir import IndexAxis, Node
@@ -136,6 +136,8 @@ def _leaf(node: Node, inner: tuple[int, ...]) -> Leaf | None:
 
 def _narrower(now: Interval, before: Interval) -> bool:
     """Whether enough was gained for the arguments to be looked at."""
-    gained_low = now.lo > before.lo and not now.lo - before.lo <= _GAIN * abs(before.lo)
-    gained_high = now.hi < before.hi and not before.hi - now.hi <= _GAIN * abs(before.hi)
-    return gained_low or gained_high
+    return _gained(before.lo, now.lo) or _gained(before.hi, now.hi)
+
+
+def _gained(before: float, now: float) -> bool:
+    return now != before and (isinf(before) or abs(now - before) > _GAIN * abs(before))

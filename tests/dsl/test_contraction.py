@@ -100,7 +100,11 @@ def test_what_no_argument_gives(name: str, arguments: list[tuple[float, float]],
 
 def test_a_choice_is_decided_by_the_branch_that_is_left() -> None:
     small, large = Interval(0.0, 1.0), Interval(5.0, 6.0)
-    assert contract("where", [EITHER, small, large], Interval(4.0, 9.0)) == (TRUE._replace(lo=0.0, hi=0.0), small, large)
+    assert contract("where", [EITHER, small, large], Interval(4.0, 9.0)) == (
+        TRUE._replace(lo=0.0, hi=0.0),
+        small,
+        large,
+    )
     assert contract("where", [TRUE, small, large], Interval(4.0, 9.0)) is None
     assert contract("where", [FALSE, small, large], Interval(4.0, 5.5)) is not None
     assert contract("where", [EITHER, small, large], Interval(2.0, 3.0)) is None
