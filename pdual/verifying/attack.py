@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
+#: Seconds after which a counterexample is small enough.
+SHRINKING = 10.0
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """A claim that fell: about what, the smallest case that was found, and what was found there."""
@@ -100,9 +104,13 @@ def _search(trial: Trial, cases: SearchStrategy[Case], examples: int, seed: int)
     def one(case: Case) -> None:
         trial(case)
 
-    with warnings.catch_warnings(), suppress(Fallen):
+    with warnings.catch_warnings(), suppress(Fallen, Enough):
         warnings.simplefilter("ignore")
         hypothesis.seed(seed)(settings(hypothesis.given(cases)(one)))()
+
+
+class Enough(BaseException):
+    """Making a counterexample smaller has taken long enough."""
 
 
 class Trial:
@@ -115,11 +123,14 @@ class Trial:
         self._subject = subject
         self._about = about
         self._cases = 0
+        self._fell = 0.0
         self.fallen: Counterexample | None = None
 
     def __call__(self, case: Case) -> None:
         """Check a case. Raises Fallen."""
         if self.fallen is not None:
+            if perf_counter() - self._fell > SHRINKING:
+                raise Enough
             self._check(self.fallen.claim, case)
             return
         self._cases += 1
@@ -145,5 +156,7 @@ class Trial:
         return True
 
     def _fall(self, claim: Claim, case: Case, found: str) -> None:
+        if self.fallen is None:
+            self._fell = perf_counter()
         self.fallen = Counterexample(claim, self._about, case, found)
         raise Fallen(found)

@@ -476,7 +476,7 @@ def check_optima(subject: Subject, case: Case) -> None:
     ids = torch.arange(len(z))
     live = torch.ones_like(given.mask)
     lam = store.value(ids, {}, {}).clone()
-    for _ in range(400):
+    for _ in range(150):
         # The minimiser of 1/2 (x - z)^2 + psi(x, lam), in closed form.
         free = (z - lam) / (1 + rho)
         x = torch.where(given.equal | (lam + rho * free > 0), free, z)
