@@ -7,6 +7,7 @@ from math import inf
 
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
+from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.graph import DataGraph, Graph, GroupGraph, ObjectiveTerm
@@ -128,7 +129,9 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
-    return DataGraph(data, objective, parts, metrics, features, duals, layout, groups)
+    graph = DataGraph(data, objective, parts, metrics, features, duals, layout, groups)
+    check_domains(graph.roots, walk, found)
+    return graph
 
 
 def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool) -> tuple[GroupGraph, ...]:

@@ -7,8 +7,9 @@ other names of its indices; ``a if c else b`` looks only at the branch it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import singledispatch
+from typing import Any
 
 from pdual.compiler.interpreter_scope import GroupValues, Scope, Value, elements, frozen
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
@@ -38,16 +39,28 @@ from pdual.dsl.typed import (
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, MemberOf, SetAxis
 
 
-@singledispatch
 def value_of(expression: TypedNode, scope: Scope) -> Value:
     """The value of an expression; EvaluationError where it has none."""
+    kind = type(expression)
+    rule = _FOUND.get(kind)
+    if rule is None:
+        rule = _FOUND[kind] = _value_of.dispatch(kind)
+    return rule(expression, scope)
+
+
+@singledispatch
+def _value_of(expression: TypedNode, scope: Scope) -> Value:
     raise TypeError(f"{type(expression).__name__} is not an expression")
+
+
+#: The rule of each kind of node that was met: looked up tens of thousands of times a row.
+_FOUND: dict[type, Callable[[Any, Scope], Value]] = {}
 
 
 # --- leaves ------------------------------------------------------------------------------------------------
 
 
-@value_of.register
+@_value_of.register
 def _literal(expression: Literal, scope: Scope) -> Value:
     """A member of a set written by its label is the position of that label."""
     element = expression.type.element if isinstance(expression.type, ArrayType) else None
@@ -56,27 +69,27 @@ def _literal(expression: Literal, scope: Scope) -> Value:
     return expression.value
 
 
-@value_of.register
+@_value_of.register
 def _param(expression: ParamRef, scope: Scope) -> Value:
     return scope.environment.params[expression.name]
 
 
-@value_of.register
+@_value_of.register
 def _given(expression: GivenRef, scope: Scope) -> Value:
     return scope.environment.knowns[expression.given].fields[expression.name]
 
 
-@value_of.register
+@_value_of.register
 def _field(expression: FieldRef, scope: Scope) -> Value:
     return scope.row_at(expression.binder).fields[expression.name]
 
 
-@value_of.register
+@_value_of.register
 def _index(expression: IndexRef, scope: Scope) -> Value:
     return scope.position(expression.binder)
 
 
-@value_of.register
+@_value_of.register
 def _squared_norm(expression: SquaredNorm, scope: Scope) -> Value:
     return scope.environment.squared_norms[expression.model]
 
@@ -84,17 +97,17 @@ def _squared_norm(expression: SquaredNorm, scope: Scope) -> Value:
 # --- models ------------------------------------------------------------------------------------------------
 
 
-@value_of.register
+@_value_of.register
 def _model_call(expression: ModelCall, scope: Scope) -> Value:
     return _called(expression, scope, features=False)
 
 
-@value_of.register
+@_value_of.register
 def _output(expression: OutputOf, scope: Scope) -> Value:
     return _called(expression.call, scope, features=False)[expression.name]
 
 
-@value_of.register
+@_value_of.register
 def _features(expression: FeaturesOf, scope: Scope) -> Value:
     return _called(expression.call, scope, features=True)
 
@@ -109,7 +122,7 @@ def _called(call: ModelCall, scope: Scope, features: bool) -> Value:
 # --- element-wise ------------------------------------------------------------------------------------------
 
 
-@value_of.register
+@_value_of.register
 def _apply(expression: Apply, scope: Scope) -> Value:
     arguments = expression.arguments
     match expression.operation:
@@ -131,7 +144,7 @@ def _apply(expression: Apply, scope: Scope) -> Value:
 # --- arrays ------------------------------------------------------------------------------------------------
 
 
-@value_of.register
+@_value_of.register
 def _select(expression: Select, scope: Scope) -> Value:
     """Each index takes one leading axis. Of a let only the entry that is asked for is evaluated."""
     base = expression.base
@@ -149,7 +162,7 @@ def _select(expression: Select, scope: Scope) -> Value:
     return found
 
 
-@value_of.register
+@_value_of.register
 def _let(expression: LetRef, scope: Scope) -> Value:
     """The whole array of a let, one level an index."""
     definition = expression.definition
@@ -170,7 +183,7 @@ def _let_entry(definition: LetDefinition, at: Sequence[int], scope: Scope) -> Va
     return scope.remember(("let", definition.identity, tuple(at)), lambda: value_of(definition.body, inner))
 
 
-@value_of.register
+@_value_of.register
 def _aggregate(expression: Aggregate, scope: Scope) -> Value:
     values = [value_of(argument, scope) for argument in expression.arguments]
     try:
@@ -182,7 +195,7 @@ def _aggregate(expression: Aggregate, scope: Scope) -> Value:
 # --- indices -----------------------------------------------------------------------------------------------
 
 
-@value_of.register
+@_value_of.register
 def _reduce(expression: Reduce, scope: Scope) -> Value:
     reduction = REDUCTIONS[expression.function]
     body = expression.body
@@ -289,7 +302,7 @@ def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
 # --- statistics --------------------------------------------------------------------------------------------
 
 
-@value_of.register(FamilyStatistic)
-@value_of.register(RowStatistic)
+@_value_of.register(FamilyStatistic)
+@_value_of.register(RowStatistic)
 def _statistic(expression: FamilyStatistic | RowStatistic, scope: Scope) -> Value:
     raise TypeError("a statistic over the rows of a split has no value at one row")

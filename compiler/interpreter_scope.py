@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pdual.dsl.declarations.known import Known
@@ -63,7 +63,7 @@ class GroupValues:
     features: Models = _no_models
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Scope:
     """An environment, a row or group, and the position of every bound index.
 
@@ -77,12 +77,12 @@ class Scope:
 
     def bind(self, binder: Binder, position: int) -> Scope:
         """The same with one more index bound."""
-        return replace(self, indices={**self.indices, binder.identity: position})
+        return Scope(self.environment, self.row, {**self.indices, binder.identity: position}, self.remembered)
 
     def only(self, binders: Sequence[Binder], positions: Sequence[int]) -> Scope:
         """The same with these indices bound and no other: the scope of a let's body."""
         bound = {binder.identity: position for binder, position in zip(binders, positions, strict=True)}
-        return replace(self, indices=bound)
+        return Scope(self.environment, self.row, bound, self.remembered)
 
     def position(self, binder: Binder) -> int:
         """Where an index stands."""

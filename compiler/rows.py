@@ -9,6 +9,7 @@ from pdual.compiler.axes import own_axes
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.lower import CallValue, Lowering, Value
+from pdual.compiler.sweep import sweep
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector, refuse
@@ -22,7 +23,10 @@ SMALL_RANGE = 1e-3  # an entry with a smaller feasible range takes the mean of i
 
 @record(frozen=True, slots=True)
 class PartRows:
-    """One part: its layout, the node of ``left - right``, the filter, and the range of every entry."""
+    """One part: its layout, the node of ``left - right``, the filter, and the range of every entry.
+
+    ``impossible``: positions of entries that hold for no values within the declared ranges.
+    """
 
     layout: PartLayout
     residual: Node
@@ -31,6 +35,7 @@ class PartRows:
     intervals: tuple[Interval, ...]
     without_side: int  # entries whose bound is infinite: no row
     filtered: int  # entries that a constant filter removes
+    impossible: tuple[int, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class _Entry:
     range: float | None
     scale: float | None
     masked: bool
+    never: bool
 
 
 def family_rows(
@@ -109,7 +115,8 @@ def _part(
             None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
         )
         own = walk.range(scale, at).hi if scale is not None else None
-        entries.append(_Entry(place, interval, width, own, kept != TRUE))
+        never = _never(walk, residual, at, interval, shape.equality)
+        entries.append(_Entry(place, interval, width, own, kept != TRUE, never))
     ranges = _filled([entry.range for entry in entries])
     layout = PartLayout(
         family=family.name,
@@ -133,7 +140,15 @@ def _part(
         tuple(entry.interval for entry in entries),
         without_side,
         filtered,
+        tuple(position for position, entry in enumerate(entries) if entry.never),
     )
+
+
+def _never(walk: Walk, residual: Node, at: Mapping[IndexAxis, int], interval: Interval, equality: bool) -> bool:
+    """Whether a row holds for no values: by its range, or since going back through it leaves some value none."""
+    if interval.lo > 0 or (equality and interval.hi < 0):
+        return True
+    return interval.is_bounded and interval.hi > 0 and sweep(walk, residual, at, equality=equality) is None
 
 
 def _component(lowering: Lowering, value: Value, component: str) -> Node:
@@ -197,11 +212,7 @@ def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None
             total=layout.size,
             first=_address(layout, inert[0]),
         )
-    never = [
-        (a, i)
-        for a, i in zip(layout.addresses, part.intervals, strict=True)
-        if i.lo > 0 or (layout.sense is Sense.EQUAL and i.hi < 0)
-    ]
+    never = [(layout.addresses[position], part.intervals[position]) for position in part.impossible]
     if never and not layout.masked:
         address, interval = never[0]
         found.add(

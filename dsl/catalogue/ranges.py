@@ -26,4 +26,15 @@ ENTRIES: tuple[Entry, ...] = (
         label="not a positive constant",
         help=("write a number or a `param`",),
     ),
+    Entry(
+        "PD304",
+        "`{operation}` has no value on part of the declared ranges",
+        label="may be asked outside its domain",
+        notes=(
+            "its {argument} lies in {range}, and must {domain}",
+            "where it has no value a run stops, and `a if c else b` computes both branches",
+        ),
+        help=("declare narrower ranges, or keep the value inside: `max(x, 1e-6)`",),
+        severity=Severity.WARNING,
+    ),
 )

@@ -121,6 +121,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
     ),
     Entry(
+        "PD660",
+        "claim `{claim}` does not hold: a counterexample was found",
+        notes=("the case is in `{file}`",),
+        help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
+    ),
+    Entry(
         "PD650",
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
@@ -203,5 +209,11 @@ ENTRIES: tuple[Entry, ...] = (
         "PD714",
         "`{package}`, which the language server needs, is not installed",
         help=("`pip install 'pdual[lsp]'`",),
+    ),
+    Entry(
+        "PD715",
+        "there is no claim `{name}`",
+        notes=("claims are {names}",),
+        help=("did you mean `{near}`?",),
     ),
 )

@@ -31,12 +31,24 @@ class Reduction:
 
 
 def _sum_range(items: Sequence[tuple[Interval, Interval]]) -> Interval:
-    total = FALSE
+    total, count, size = FALSE, 0, 0.0
+    never_negative = never_positive = True
     for value, kept in items:
         if kept == FALSE:
             continue
-        total = interval.add(total, value if kept == TRUE else interval.union(value, FALSE))
-    return total
+        term = value if kept == TRUE else interval.union(value, FALSE)
+        total = interval.add(total, term)
+        count += 1
+        size += max(abs(term.lo), abs(term.hi))
+        never_negative &= term.lo >= 0
+        never_positive &= term.hi <= 0
+    if count < 3 or math.isinf(size):
+        return total
+    # The order of additions is the executor's: what cancels late may have been rounded at its largest.
+    slack = count * sys.float_info.epsilon * size
+    low = max(0.0, total.lo - slack) if never_negative else total.lo - slack
+    high = min(0.0, total.hi + slack) if never_positive else total.hi + slack
+    return Interval(low, high)
 
 
 def _hull(items: Sequence[tuple[Interval, Interval]]) -> Interval:

@@ -1,0 +1,10 @@
+"""Every claim by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pdual.verifying import claims_duals, claims_rows
+from pdual.verifying.claim import Claim
+
+CLAIMS: Mapping[str, Claim] = {claim.name: claim for claim in (*claims_rows.CLAIMS, *claims_duals.CLAIMS)}

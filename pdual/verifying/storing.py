@@ -1,0 +1,45 @@
+"""Counterexamples in files: what is needed to check one again, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from pdual.dsl.diagnostics import refuse
+from pdual.verifying.attack import Counterexample
+from pdual.verifying.claim import Case
+from pdual.verifying.claims import CLAIMS
+
+FOLDER = "counterexamples"
+
+
+def save(counterexample: Counterexample, spec: str, folder: Path) -> Path:
+    """Write a counterexample to ``folder``; the file is named by its claim and content. Raises PD624."""
+    content = {
+        "claim": counterexample.claim.name,
+        "about": counterexample.about,
+        "found": counterexample.found,
+        "case": counterexample.case.as_json(),
+        "spec": spec,
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    path = folder / f"{counterexample.claim.name}-{name}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise refuse("PD624", path=path, reason=error.strerror or error) from None
+    return path
+
+
+def load(path: Path) -> tuple[str, str, Case]:
+    """The claim's name, what it is about, and the case. Raises PD621 where the file holds none."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        claim = CLAIMS[content["claim"]]
+        return claim.name, str(content["about"]), claim.kind.of_json(content["case"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise refuse("PD621", file=path, reason=f"{type(error).__name__}: {error}".lower()) from None

@@ -1,0 +1,229 @@
+"""A spec under attack: its program with made-up models, the interpreter beside it, and the ranges that were derived."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.assemble import assemble, data_free_terms
+from pdual.compiler.compile import feature_types
+from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.interpreter import (
+    Environment,
+    EvaluationError,
+    GroupValues,
+    RowEntry,
+    RowValues,
+    metric_of,
+    objective_of,
+    rows_of,
+)
+from pdual.compiler.open_axes import called_signature
+from pdual.compiler.program import Evaluation, Program
+from pdual.dsl import typed
+from pdual.dsl.declarations.signature import Signature
+from pdual.dsl.types import ArrayType, Kind
+from pdual.runtime.data import RowBatch, with_groups
+from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, column
+from pdual.verifying.case import RowsCase
+from pdual.verifying.drawing import Drawing
+
+#: How far predictions are moved to see whether a value jumps.
+NEAR = 1e-8
+
+
+class Fallen(AssertionError):  # noqa: N818 - a claim that fell is what is looked for, not an error
+    """A claim does not hold for a case: what was claimed and what was found, in one line."""
+
+
+class Undefined(Exception):  # noqa: N818
+    """A case says nothing: an expression has no value there, or numbers overflow."""
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What the interpreter says of one row: entries by (family, part, members), objective (scaled), the metrics that have a value."""
+
+    entries: Mapping[tuple[str, str, tuple[int, ...]], RowEntry]
+    objective: float | None
+    metrics: Mapping[str, float]
+
+
+class Session:
+    """What is known of one case: its calls, and what the interpreter says, which is asked once.
+
+    The interpreter is asked first: it numbers the calls, and the program then finds them.
+    """
+
+    def __init__(self, subject: Subject, case: RowsCase) -> None:
+        self.case = case
+        self.calls = Calls(case, subject.signatures, subject.features, subject.graph.sizes, subject.drawing)
+        self._subject = subject
+        self._rows: list[Meant] | Undefined | None = None
+
+    @property
+    def rows(self) -> list[Meant]:
+        """What the interpreter says of every row. Raises Undefined where an expression has no value."""
+        if self._rows is None:
+            try:
+                self._rows = self._subject.meant(self.case, self.calls)
+            except Undefined as reason:
+                self._rows = reason
+        if isinstance(self._rows, Undefined):
+            raise self._rows
+        return self._rows
+
+    @cached_property
+    def near(self) -> list[list[Meant]]:
+        """What the interpreter says of every row a little to either side: where it jumps, rounding decides."""
+        found = []
+        for shift in (NEAR, -NEAR):
+            self.calls.shift = shift
+            try:
+                with suppress(Undefined):
+                    found.append(self._subject.meant(self.case, self.calls))
+            finally:
+                self.calls.shift = 0.0
+        return found
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest number that occurs on the way to any value, at least 1: what rounding is relative to."""
+        from pdual.verifying.ranges import values_of_nodes
+
+        found = [1.0]
+        for held in values_of_nodes(self._subject, self.case, self.calls):
+            finite = held.value[torch.isfinite(held.value)]
+            if finite.numel():
+                found.append(float(finite.abs().max()))
+        return max(found)
+
+
+class Subject:
+    """One lowered spec. Everything is computed in double precision."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.spec = graph.spec
+        self._session: Session | None = None
+        self.signatures: Mapping[str, Signature] = {
+            model.name: called_signature(model, graph.spec) for model in graph.spec.models
+        }
+        self.features = feature_types(graph.spec, graph.sizes)
+        self.drawing = Drawing(graph.spec, self.signatures, graph.sizes)
+        self.models = {name: CalledModel(name, signature) for name, signature in self.signatures.items()}
+        self.programs = {p.data: p for p in assemble(graph, nn.ModuleDict(self.models), torch.float64)}
+        self.environment = Environment(
+            graph.spec.param_values,
+            graph.knowns,
+            {name: tuple(labels) for name, labels in graph.labels.items()},
+            dict.fromkeys(self.signatures, SQUARED_NORM),
+        )
+
+    @cached_property
+    def free_terms(self) -> list[tuple[float, float]]:
+        """Of every term that needs no data: what the program says, scaled, and what the interpreter says."""
+        from pdual.compiler.interpreter import evaluate
+
+        modules = data_free_terms(self.graph, nn.ModuleDict(self.models), torch.float64)
+        found = []
+        for term, node, written in zip(modules, self.graph.data_free, self.spec.objectives, strict=True):
+            meant = evaluate(written.value, self.environment, RowValues({})) / node.scale
+            found.append((float(term.evaluate(nn.ModuleDict(self.models)).detach()), meant))
+        return found
+
+    def data(self, name: str) -> DataGraph:
+        """The graph over one data set."""
+        return next(item for item in self.graph.data if item.data == name)
+
+    def blocks(self, name: str, grouped: bool) -> list[typed.TypedBlock]:
+        """The blocks over rows, or over groups, of a data set."""
+        return [b for b in self.spec.blocks if b.data == name and (b.group_by is not None) == grouped]
+
+    def session(self, case: RowsCase) -> Session:
+        """The session of a case; the last one again where it is the same object."""
+        if self._session is None or self._session.case is not case:
+            self._session = Session(self, case)
+        return self._session
+
+    def batch(self, case: RowsCase) -> RowBatch:
+        """The rows as the program reads them."""
+        values: dict[str, Any] = {}
+        declared = next(item for item in self.spec.data if item.name == case.data)
+        for item in declared.fields:
+            rows = [row[item.name] for row in case.rows]
+            opaque = not isinstance(item.type, ArrayType) or item.type.element is Kind.TEXT
+            values |= {item.name: rows} if opaque else column(item.name, rows, item.type)  # type: ignore[arg-type]
+        batch = RowBatch(torch.arange(len(case.rows)), values)
+        return with_groups(batch, case.groups) if case.groups else batch
+
+    def ask(self, calls: Calls) -> None:
+        """Let the program's models answer from these calls."""
+        for model in self.models.values():
+            model.calls = calls
+            model.leaves = []
+
+    def run(self, case: RowsCase, calls: Calls) -> tuple[Program, Evaluation]:
+        """The program on all rows of a case at once."""
+        self.ask(calls)
+        program = self.programs[case.data]
+        batch = self.batch(case)
+        found: Evaluation = program.evaluate(batch.values, batch.ids)
+        return program, found
+
+    def leaves(self) -> list[tuple[Tensor, Tensor]]:
+        """The outputs of the last run, each with the direction it is moved in."""
+        return [pair for model in self.models.values() for pair in model.leaves]
+
+    def rows(self, case: RowsCase, calls: Calls) -> list[RowValues]:
+        """The rows as the interpreter reads them."""
+        return [RowValues(row, calls.outputs, calls.features) for row in case.rows]
+
+    def meant(self, case: RowsCase, calls: Calls, metrics: bool = True) -> list[Meant]:
+        """What the interpreter says of every row. Raises Undefined where an expression has no value."""
+        try:
+            return [self._meant(case.data, row, metrics) for row in self.rows(case, calls)]
+        except EvaluationError as error:
+            raise Undefined(str(error)) from error
+
+    def meant_of_groups(self, case: RowsCase, calls: Calls) -> list[float]:
+        """The scaled objective of every group; not a number where it has no value."""
+        rows = self.rows(case, calls)
+        found, start = [], 0
+        for size in case.groups:
+            group = GroupValues(rows[start : start + size], calls.outputs, calls.features)
+            start += size
+            try:
+                terms = [objective_of(b, self.environment, group, scaled=True) for b in self.blocks(case.data, True)]
+            except EvaluationError:
+                terms = [math.nan]
+            found.append(math.fsum(terms))
+        return found
+
+    def _meant(self, data: str, row: RowValues, with_metrics: bool) -> Meant:
+        entries: dict[tuple[str, str, tuple[int, ...]], RowEntry] = {}
+        objective: float | None = None
+        metrics: dict[str, float] = {}
+        for block in self.blocks(data, grouped=False):
+            for family in block.families:
+                for entry in rows_of(family, self.environment, row):
+                    entries[family.name, entry.part, entry.members] = entry
+            if block.objectives:
+                objective = (objective or 0.0) + objective_of(block, self.environment, row, scaled=True)
+            if with_metrics:
+                for metric in block.metrics:
+                    with suppress(EvaluationError):
+                        metrics[metric.name] = metric_of(metric, self.environment, row)
+        return Meant(entries, objective, metrics)
+
+
+def data_names(graph: Graph) -> Sequence[str]:
+    """The data sets that blocks range over."""
+    return [data.data for data in graph.data]

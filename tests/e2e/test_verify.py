@@ -1,0 +1,187 @@
+"""``pdual verify``: every shipped spec stands, and a fault that is planted is found, shown, stored and found again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from running import say
+
+import pdual.dsl.operations.interval as interval_module
+from pdual.dsl.operations import OPERATIONS
+from pdual.finding import shipped_specs
+from pdual.runtime.duals.shared import SharedStore
+from pdual.runtime.lagrangian import Lagrangian
+from pdual.verifying.case import NumbersCase, RowsCase
+from pdual.verifying.claims import CLAIMS
+
+SPEC = """problem everything "every kind of dual, masks, groups, complex values and tokens"
+set kind = 0..2
+data d {
+  x: real in [-1, 1]
+  z: real[kind]
+  c: complex[kind]
+  label: kind
+  task: id
+  good: bool
+  words: text
+}
+model f(x: real, z: real[kind]) -> { y: real in [0, 1], w: real[kind], q: complex[kind] }
+model lm(words: text) -> real[token]
+model h(z: real[kind]) -> real[kind] = mlp(hidden = [8])
+minimize squared_norm(h) / 2
+over r in d {
+  let p = f(r.x, r.z)
+  let told = lm(r.words)
+  let near[k in kind] = exp(tanh(p.w[k])) + abs2(p.q[k] - r.c[k]) / (1 + r.x^2)
+  minimize (p.y - r.x)^2 + sum[k in kind](near[k]) + log(2 + p.y) - mean[t in token](told[t]) scale 3
+  subject to
+    box[k in kind]: -1 <= p.w[k] <= 2 + r.z[k]
+    others[k in kind where k != r.label]: p.w[r.label] - p.w[k] >= 0.5
+    flows[k in kind]: abs(p.q[k] * conj(r.c[k])) <= 4
+    level: sum[k in kind](p.w[k]) == r.x
+    calm: max[k in kind](p.w[k]) + p.y <= 3
+  dual box = pointwise(cap = 10)
+  dual others = learned(mlp(hidden = [4]), on = r.z, cap = 5)
+  dual flows = shared(cap = 7)
+  dual level = hybrid(cap = 9)
+  dual calm = 8 * sigmoid(h(r.z)[0])
+  metric gap = p.y / r.x - 1
+}
+over group t of d by task {
+  let s[i in t] = f(i.x, i.z).y
+  minimize mean[a in t where a.good, b in t where not b.good](softplus(s[b] - s[a]))
+}
+solve { outer = 1, rho = 5, rho_equal = 50 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pdual.verifying.attack.SHRINKING", 0.5)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "everything.pdual").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("spec", sorted(set(shipped_specs()) - {"opf", "opf30_api", "opf30_direct", "opf30_mlp"}))
+def test_no_claim_of_a_shipped_spec_falls(spec: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = say(capsys, "verify", spec, "--examples", "5")
+    assert said.code == 0, said.out
+    assert "FALLS" not in said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_every_claim_has_cases(capsys):
+    said = say(capsys, "verify", "everything.pdual", "--examples", "12", "--json")
+    assert said.code == 0, said.out
+    found = {item["claim"]: item for item in said.json["claims"]}
+    assert list(found) == list(CLAIMS)
+    for item in found.values():
+        assert item["stands"]
+        assert item["silent"] < item["cases"]
+
+
+def _fault(name: str, **changes: Any) -> Any:
+    return replace(OPERATIONS[name], **changes)
+
+
+#: Faults as they would be made: which claim falls, and what breaks it.
+FAULTS = {
+    "emission": ("values", "tanh", {"emit": lambda: torch.sin}),
+    "meaning": ("rows", "negate", {"meaning": lambda x: x}),
+    "range": ("ranges", "exp", {"interval": lambda a: interval_module.Interval(0.0, 2.0)}),
+}
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_a_planted_fault_is_found_shown_and_repeated(fault: str, here: Path, capsys, monkeypatch):
+    claim, name, changes = FAULTS[fault]
+    monkeypatch.setitem(OPERATIONS, name, _fault(name, **changes))
+    text = SPEC.replace("-1 <= p.w[k]", "-(1 + p.y) <= p.w[k]")
+    (here / "faulty.pdual").write_text(text)
+    said = say(capsys, "verify", "faulty.pdual", "--claims", claim)
+    assert said.code == 4
+    assert f"error[PD660]: claim `{claim}` does not hold" in said.err
+    assert "row 0 of d" in said.out
+    assert "f.w #0" in said.out
+    (file,) = (here / "counterexamples").iterdir()
+    assert file.name.startswith(f"{claim}-")
+    assert f"pdual verify faulty.pdual --replay counterexamples/{file.name}" in said.out
+    again = say(capsys, "verify", "faulty.pdual", "--replay", str(file))
+    assert again.code == 4
+    assert list((here / "counterexamples").iterdir()) == [file]
+    monkeypatch.undo()
+    assert say(capsys, "verify", str(here / "faulty.pdual"), "--replay", str(file)).code == 0
+
+
+def test_a_counterexample_is_as_small_as_it_gets(here: Path, capsys, monkeypatch):
+    monkeypatch.setitem(OPERATIONS, "tanh", _fault("tanh", emit=lambda: torch.sin))
+    found = say(capsys, "verify", "everything.pdual", "--claims", "values", "--json").json["claims"][0][
+        "counterexample"
+    ]
+    assert sum(value != 0 for value in found["case"]["rows"][0]["z"]) <= 1
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("claim", "owner", "name", "faulty"),
+    [
+        ("updates", SharedStore, "update", lambda self, reading: None),
+        (
+            "lagrangian",
+            Lagrangian,
+            "psi",
+            lambda self, residuals, multipliers: (
+                self.relaxed(residuals, multipliers) * (multipliers + self._half * residuals)
+            ).sum(-1),
+        ),
+        ("multipliers", torch, "clamp", lambda x, low, high: x),
+    ],
+)
+def test_faults_of_multipliers(claim: str, owner: object, name: str, faulty: object, capsys, monkeypatch):
+    monkeypatch.setattr(owner, name, faulty)
+    said = say(capsys, "verify", "everything.pdual", "--claims", claim)
+    assert said.code == 4
+    assert "residuals" in said.out
+
+
+def test_counterexamples_go_to_the_folder_of_a_run(here: Path, capsys, monkeypatch):
+    monkeypatch.setitem(OPERATIONS, "tanh", _fault("tanh", emit=lambda: torch.sin))
+    folder = here / "run"
+    folder.mkdir()
+    (folder / "run.json").write_text("{}")
+    (folder / "spec.pdual").write_text(SPEC)
+    assert say(capsys, "verify", "everything.pdual", "--claims", "values", "--run", str(folder)).code == 4
+    (file,) = (folder / "counterexamples").iterdir()
+    content = json.loads(file.read_text())
+    assert content["claim"] == "values"
+    assert content["spec"] == SPEC
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_asked_wrongly(capsys, tmp_path: Path):
+    said = say(capsys, "verify", "everything.pdual", "--claims", "row")
+    assert said.code == 2
+    assert "error[PD715]: there is no claim `row`" in said.err
+    assert "did you mean `rows`?" in said.err
+    assert "error[PD620]" in say(capsys, "verify", "everything.pdual", "--run", "nowhere", "--examples", "1").err
+    (tmp_path / "broken.json").write_text('{"claim": "rows"}')
+    assert "error[PD621]" in say(capsys, "verify", "everything.pdual", "--replay", "broken.json").err
+
+
+def test_cases_survive_a_file():
+    rows = RowsCase("d", ({"x": 5e-324, "c": [1 + 2j]},), {"f": ({"": [[0.1]]},)}, (1,))
+    assert RowsCase.of_json(json.loads(json.dumps(rows.as_json()))) == rows
+    numbers = NumbersCase({"rho": [1e-300], "mask": [[True]]})
+    assert NumbersCase.of_json(json.loads(json.dumps(numbers.as_json()))) == numbers
