@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Literal
 
 import torch
@@ -93,7 +93,7 @@ class Solver:
         self._losses = torch.zeros((), dtype=options.dtype, device=options.device)
         self._worst: float | None = None
         self._saved: int | None = None
-        self._saved_at = time.perf_counter()
+        self._saved_at = -inf
 
     def run(self) -> Run:
         """Go on until the end, the budget or a request to stop."""
@@ -149,8 +149,10 @@ class Solver:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state of the same problem; PD604 when it is another one."""
+        known = state["identity"]
         for subject, expected in self._identity().items():
-            if state["identity"].get(subject) != expected:
+            # What this version adds is not asked of the states that earlier ones saved.
+            if known.get(subject, self._options.identity.get(subject)) != expected:
                 raise refuse("PD604", subject=subject)
         self._iteration = int(state["iteration"])
         self._step, self._taken, self._drawn = int(state["step"]), int(state["taken"]), int(state["drawn"])
@@ -351,4 +353,5 @@ class Solver:
                 lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes
             },
             "feasibility": self._options.feasibility,
+            **self._options.identity,
         }
