@@ -69,14 +69,8 @@ def execute(
     refuse_unsolved(graph)
     started = _now()
     device = pick_device(options.device)
-    dtype = torch.float64 if options.precision == "float64" else torch.float32
     torch.set_num_threads(options.threads)
-    torch.manual_seed(options.seed)
-    limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
-    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
-    problem = prepare(graph, tables, dtype, given or {})
-    if options.quick:
-        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
+    problem, tables = prepared(graph, options, context, given or {})
     path = options.out or default_folder(graph.spec.name)
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
@@ -89,6 +83,33 @@ def execute(
         except Refusal as refusal:
             raise located(refusal, graph.spec) from None
         return _conclude(graph, options, run, folder)
+
+
+def prepared(
+    graph: Graph, options: RunOptions, context: SourceContext, given: Mapping[str, nn.Module]
+) -> tuple[Problem, Mapping[str, Table]]:
+    """The problem with its rows loaded and its models at their start, and the tables."""
+    dtype = torch.float64 if options.precision == "float64" else torch.float32
+    torch.manual_seed(options.seed)
+    limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
+    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
+    problem = prepare(graph, tables, dtype, given)
+    if options.quick:
+        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
+    return problem, tables
+
+
+def solver_options(options: RunOptions, record: RunRecord, device: torch.device) -> Options:
+    """What the solver is told, but for whom it tells what."""
+    return Options(
+        seed=options.seed,
+        device=device,
+        precision=options.precision,  # type: ignore[arg-type]
+        compile=options.compile,
+        feasibility=not options.minimize,
+        budget=options.budget,
+        identity={"spec": record.spec_hash, "parameters": dict(record.parameters), "precision": record.precision},
+    )
 
 
 def default_folder(problem: str) -> Path:
@@ -217,18 +238,8 @@ def _solve(
     resumed = folder.load() if options.resume and folder.has_checkpoint else None
     if resumed is not None:
         folder.rewrite_log(tuple(LogLine.model_validate(line) for line in resumed["history"]))
-    settings = Options(
-        seed=options.seed,
-        device=device,
-        precision=options.precision,  # type: ignore[arg-type]
-        compile=options.compile,
-        feasibility=not options.minimize,
-        budget=options.budget,
-        stop=stop,
-        save=folder.save,
-        log=written,
-        progress=progress,
-        identity={"spec": record.spec_hash, "parameters": dict(record.parameters), "precision": record.precision},
+    settings = replace(
+        solver_options(options, record, device), stop=stop, save=folder.save, log=written, progress=progress
     )
     try:
         return solve(problem, settings, resume=resumed, initial=initial)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from pdual.runtime.optimisers import Driver, steps_of, trainable
 from pdual.runtime.problem import Options, Problem, Term
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
-from pdual.runtime.run import Run
+from pdual.runtime.run import Run, Status
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
@@ -55,6 +55,14 @@ def solve(
     if resume is not None:
         solver.load_state(resume)
     return solver.run()
+
+
+def restore(problem: Problem, options: Options, state: Mapping[str, Any], status: Status = "stopped") -> Run:
+    """The run as it was when ``state`` was saved, its models trained in place and in evaluation mode. Raises PD604."""
+    torch.manual_seed(options.seed)
+    solver = Solver(problem, options)
+    solver.load_state(state)
+    return solver.ended(status)
 
 
 class Solver:
@@ -100,7 +108,7 @@ class Solver:
         outer = self._settings.outer
         self._options.progress.start(self._problem.name, self._warmup + outer * self._steps)
         self._options.progress.advance(self._taken)
-        status: Literal["finished", "budget", "stopped"] = "finished"
+        status: Status = "finished"
         while self._iteration <= outer:
             if not self._descend():
                 status = "stopped"
@@ -119,8 +127,12 @@ class Solver:
                 break
             self._save(due=time.perf_counter() - self._saved_at >= self._options.save_every)
         self._save(due=True)
-        self._models.eval()
         self._options.progress.finish(status)
+        return self.ended(status)
+
+    def ended(self, status: Status) -> Run:
+        """What there is to be asked, as of now."""
+        self._models.eval()
         timing = self._clock.timing(self._drawn, self._taken, len(self._history))
         return Run(self._problem, self._options, tuple(self._lanes), status, tuple(self._history), timing)
 
