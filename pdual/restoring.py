@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pdual.runtime.data import Table
     from pdual.runtime.folder import RunFolder
     from pdual.runtime.records import RunRecord
-    from pdual.runtime.run import Run
+    from pdual.runtime.run import Run, Status
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,7 @@ class Restored:
         return self.understood.graph
 
 
-def restored(
-    path: Path, progress: Progress | None = None, given: Mapping[str, nn.Module] | None = None
-) -> Restored:
+def restored(path: Path, progress: Progress | None = None, given: Mapping[str, nn.Module] | None = None) -> Restored:
     """The run in a folder as of its last checkpoint; ``given`` are the models that came from Python.
 
     Raises a Refusal with PD604 (the data are others now), PD62x (the folder), PD5xx (the data), PD610 (a model from Python).
@@ -62,7 +60,8 @@ def restored(
     context = replace(context, workers=default_workers())
     problem, tables = prepared(understood.graph, options, context, given or {})
     settings = solver_options(options, record, pick_device("cpu"))
-    status = "stopped" if record.status in ("running", "failed") else record.status
+    ended: Mapping[str, Status] = {"finished": "finished", "budget": "budget"}
+    status = ended.get(record.status, "stopped")
     run = restore(problem, settings, state, status)
     return Restored(folder, record, options, context, understood, run, tables)
 
