@@ -43,8 +43,9 @@ _RECORDED = ("pdual", "torch", "torch-geometric", "numpy", "casadi", "lark", "py
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run leaves: the folder, the numbers, the verdict, and the statements that were expected."""
+    """What a run leaves: the lowered spec, the folder, the numbers, the verdict, and the statements that were expected."""
 
+    graph: Graph
     run: Run
     folder: RunFolder
     metrics: Metrics
@@ -261,7 +262,7 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
     )
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
-    return Outcome(run, folder, metrics, verdict(run, measured), expectations)
+    return Outcome(graph, run, folder, metrics, verdict(run, measured), expectations)
 
 
 def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str, Measured]) -> SplitMetrics:

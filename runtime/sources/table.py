@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from math import isfinite, isinf, prod
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,26 @@ SHOWN = 3  # rows that a diagnostic names
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     """Every declared field as a column, [rows, *axes]; members of sets as positions. Raises PD530 to PD536."""
     path = _path(settings, context)
+    found = read_fields(context, path, set(context.fields))
+    total = len(next(iter(found.values())))
+    if total < 2:
+        raise refuse("PD536", context.span, file=path, found=total, needed=2)
+    fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
+    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint)
+
+
+def read_fields(context: SourceContext, path: Path, needed: Set[str]) -> dict[str, Tensor]:
+    """The declared fields of ``context`` as columns by part, [rows, *axes]: those that are ``needed``, and others where the file
+    has them. Raises PD531 to PD535.
+    """
     columns = read_columns(path, context.span)
     found: dict[str, Tensor] = {}
     for name, field in context.fields.items():
         assert isinstance(field.type, ArrayType)
         for part in part_names(name, field.type):
-            found[part] = _column(part, field, columns, path, context)
+            written = f"{field.column or name}{part.removeprefix(name)}"
+            if name in needed or written in columns or f"{written}.0" in columns:
+                found[part] = _column(part, field, columns, path, context)
     rows = {len(column) for column in found.values()}
     if len(rows) != 1 or rows == {0}:
         raise refuse(
@@ -42,11 +56,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
             file=path,
             reason="its columns differ in length" if len(rows) > 1 else "it has no rows",
         )
-    total = rows.pop()
-    if total < 2:
-        raise refuse("PD536", context.span, file=path, found=total, needed=2)
-    fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
-    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint)
+    return found
 
 
 def _path(settings: BoundSettings, context: SourceContext) -> Path:
