@@ -33,14 +33,14 @@ class Scored:
 
 
 def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor]]:
-    """The rows' names, and what every model gives for them, by model and part: [rows, *axes]. Raises PD53x, PD716, PD717."""
+    """The rows' names, and what every model gives for them, by model and part: [rows, *axes]. Raises PD53x, PD731, PD732."""
     unseen = _looked(found, file, data, multipliers=False)[1]
     outputs = {name: values.cpu() for name, values in unseen.outputs.items()}
     return [unseen.table.address(int(row)) for row in unseen.ids], outputs
 
 
 def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
-    """The rows of a file, the most costly first. Raises PD53x, PD715, PD716, PD717."""
+    """The rows of a file, the most costly first. Raises PD53x, PD730, PD731, PD732."""
     import torch
 
     from pdual.runtime.drawings.drawing import priced
@@ -81,7 +81,7 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)
     if multipliers and not lane.multipliers.active:
-        raise refuse("PD715", parts=f"`{name}`", kind="none")
+        raise refuse("PD730", parts=f"`{name}`", kind="none")
     graph = next(item for item in found.graph.data if item.data == name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
     own = next(item for item in found.graph.spec.data if item.name == name)
@@ -94,7 +94,7 @@ def _data_set(found: Restored, name: str | None) -> str:
     shown = ", ".join(f"`{item}`" for item in names)
     if name is None:
         if len(names) > 1:
-            raise refuse("PD716", names=shown)
+            raise refuse("PD731", names=shown)
         return names[0]
     if name not in names:
         raise refuse("PD707", name=name, names=shown, near=nearest(name, names))

@@ -100,7 +100,7 @@ def _parts(field: typed.TypedField) -> set[str]:
 def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) -> Unseen:
     """One pass over all rows of a table. Fields that it lacks are 0, and nothing that is returned depends on them.
 
-    Raises PD715 where multipliers are asked for and those of some part are no function of the row, PD717 where a model has
+    Raises PD730 where multipliers are asked for and those of some part are no function of the row, PD732 where a model has
     no prediction for a new row.
     """
     _check_models(graph)
@@ -150,13 +150,13 @@ def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor]]) -> Re
 def _check_models(graph: Graph) -> None:
     for model in graph.spec.models:
         if model.architecture is not None and model.architecture.architecture == "free":
-            raise refuse("PD717", model=model.name)
+            raise refuse("PD732", model=model.name)
 
 
 def _check_multipliers(lane: Lane) -> None:
     for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True):
         if not store.generalises:
-            raise refuse("PD715", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
+            raise refuse("PD730", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
 
 
 def _held(table: Table) -> set[str] | None:

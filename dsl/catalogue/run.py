@@ -170,18 +170,18 @@ ENTRIES: tuple[Entry, ...] = (
         help=("`pip install 'pdual[lsp]'`",),
     ),
     Entry(
-        "PD715",
+        "PD730",
         "new rows have no multipliers in this run: those of {parts} are held as `{kind}`",
         notes=("they are no function of a row, so only the rows that were trained on have them",),
         help=("run with `--dual learned`",),
     ),
     Entry(
-        "PD716",
+        "PD731",
         "`--data` has to say of which data set the rows are: {names}",
         help=("write `--data NAME=FILE`",),
     ),
     Entry(
-        "PD717",
+        "PD732",
         "model `{model}` holds a vector for every train row, and none for a new one",
         help=("give it an architecture that reads the row, such as `mlp(hidden = [128])`",),
     ),

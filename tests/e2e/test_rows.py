@@ -162,7 +162,7 @@ def test_a_table_of_multipliers_has_none_for_new_rows(capsys, here: Path) -> Non
     assert say(capsys, *arguments).code == 0
     said = say(capsys, "score", "tabled", "--data", "points.csv", "-q")
     assert (said.code, said.out) == (2, "")
-    assert "error[PD715]" in said.err
+    assert "error[PD730]" in said.err
     assert "`below` are held as `pointwise`" in said.err
     assert say(capsys, "predict", "tabled", "--data", "points.csv", "-q").code == 0
 
@@ -174,7 +174,7 @@ def test_a_vector_for_every_row_is_none_for_a_new_one(capsys, here: Path) -> Non
     assert say(capsys, "run", "free.pdual", "--out", "free", "-q").code == 0
     said = say(capsys, "predict", "free", "--data", "points.csv", "-q")
     assert (said.code, said.out) == (2, "")
-    assert "error[PD717]: model `f` holds a vector for every train row" in said.err
+    assert "error[PD732]: model `f` holds a vector for every train row" in said.err
 
 
 TWO = """problem two "Two data sets, one model"
@@ -197,9 +197,9 @@ def test_a_data_set_is_named_where_there_are_several(capsys) -> None:
     assert say(capsys, "run", "two.pdual", *arguments).code == 0
     said = say(capsys, "score", "two", "--data", "x.csv", "-q")
     assert said.code == 2
-    assert "error[PD716]: `--data` has to say of which data set the rows are: `ones`, `others`" in said.err
+    assert "error[PD731]: `--data` has to say of which data set the rows are: `ones`, `others`" in said.err
     assert say(capsys, "score", "two", "--data", "others=x.csv", "-q").code == 0
-    assert "error[PD715]" in say(capsys, "score", "two", "--data", "ones=x.csv", "-q").err
+    assert "error[PD730]" in say(capsys, "score", "two", "--data", "ones=x.csv", "-q").err
     assert "did you mean `others`?" in say(capsys, "score", "two", "--data", "other=x.csv", "-q").err
 
 
