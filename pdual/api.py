@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdual.compiler.graph import Graph
+from pdual.compiler.layout import Layout
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.near import nearest
@@ -167,21 +168,50 @@ class Run:
             found: Mapping[str, Tensor] = module(inputs).outputs
         return _joined(found)
 
-    def multipliers(self, split: str = "train") -> Mapping[str, Tensor]:
-        """The multipliers of a split by part (``voltage.upper``): [rows, entries], scaled; not a number where rows have
-        none.
+    def multipliers(self, rows: str | Mapping[str, Tensor] = "train", data: str | None = None) -> Mapping[str, Tensor]:
+        """Multipliers by part (``voltage.upper``): [rows, entries], scaled.
+
+        ``rows`` names a split, whose multipliers are not a number where rows have none; or maps fields to tensors
+        [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions), of the data set
+        ``data`` where there are several. Fields that multipliers do not depend on may be left out. Raises KeyError for a field
+        that is missing, ProblemError where new rows have no multipliers.
         """
+        if not isinstance(rows, str):
+            return self._of_new_rows(rows, data)
         found: dict[str, Tensor] = {}
         for lane in self.outcome.run.lanes:
-            if split not in lane.table.splits:
+            if rows not in lane.table.splits or data not in (None, lane.name):
                 continue
-            read = lane.evaluate(split).multipliers
-            if read is None:
-                continue
-            layout = lane.program.layout
-            for part, start in zip(layout.parts, layout.starts, strict=True):
-                found[part.name] = read[:, start : start + part.size]
+            read = lane.evaluate(rows).multipliers
+            if read is not None:
+                found |= _by_part(lane.program.layout, read)
         return found
+
+    def _of_new_rows(self, rows: Mapping[str, Tensor], data: str | None) -> Mapping[str, Tensor]:
+        import torch
+
+        from pdual.runtime.data import ColumnTable
+        from pdual.runtime.unseen import look, multiplier_fields
+
+        outcome = self.outcome
+        held = [lane for lane in outcome.run.lanes if lane.multipliers.active and data in (None, lane.name)]
+        if len(held) != 1:
+            raise KeyError("data: " + ", ".join(lane.name for lane in outcome.run.lanes))
+        columns: dict[str, Tensor] = {}
+        for name, value in rows.items():
+            columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
+        graph = next(item for item in outcome.graph.data if item.data == held[0].name)
+        missing = sorted(multiplier_fields(graph) - columns.keys())
+        if missing:
+            raise KeyError(", ".join(missing))
+        count = len(next(iter(columns.values())))
+        table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows")
+        try:
+            found = look(outcome.run, outcome.graph, held[0], table, multipliers=True).multipliers
+        except Refusal as refusal:
+            raise ProblemError(refusal.diagnostics, None) from None
+        assert found is not None
+        return _by_part(held[0].program.layout, found)
 
     def __repr__(self) -> str:
         return f"<Run of {self.metrics.problem}: {self.metrics.status}, in {self.folder}>"
@@ -190,6 +220,11 @@ class Run:
         from pdual.cli.results import lines
 
         return f"<pre>{escape(chr(10).join(lines(self.outcome)))}</pre>"
+
+
+def _by_part(layout: Layout, values: Tensor) -> dict[str, Tensor]:
+    """[rows, columns] as [rows, entries] by part."""
+    return {part.name: values[:, layout.columns_of(part)] for part in layout.parts}
 
 
 def _joined(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:

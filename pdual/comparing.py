@@ -137,7 +137,7 @@ def _performed(
         dual=_kinds(trial.dual),
         seed=trial.seed,
         out=trial.folder,
-        resume=(trial.folder / "checkpoint").is_dir(),
+        resume=(trial.folder / "run.json").is_file(),
     )
     return execute(graph, source.text, own, context, progress=context.progress, stop=stop)
 

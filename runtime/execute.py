@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from math import ceil
@@ -21,17 +22,18 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.registry import evaluations
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.dsl.diagnostics import refuse
+from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.evaluations.context import EvaluationContext, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
-from pdual.runtime.folder import RunFolder
+from pdual.runtime.folder import RUN, RunFolder
 from pdual.runtime.metrics import Measured
+from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import LogLine, Metrics, Recovery, RunRecord, SplitMetrics
+from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics
 from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
@@ -42,8 +44,9 @@ _RECORDED = ("pdual", "torch", "torch-geometric", "numpy", "casadi", "lark", "py
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run leaves: the folder, the numbers, the verdict, and the statements that were expected."""
+    """What a run leaves: the lowered spec, the folder, the numbers, the verdict, and the statements that were expected."""
 
+    graph: Graph
     run: Run
     folder: RunFolder
     metrics: Metrics
@@ -68,17 +71,52 @@ def execute(
     refuse_unsolved(graph)
     started = _now()
     device = pick_device(options.device)
-    dtype = torch.float64 if options.precision == "float64" else torch.float32
     torch.set_num_threads(options.threads)
+    problem, tables = prepared(graph, options, context, given or {})
+    path = options.out or default_folder(graph.spec.name)
+    if options.resume and not path.is_dir():
+        raise refuse("PD620", path=path, file=RUN)
+    told = progress or Progress()
+    with RunFolder(path).locked():
+        record = _record(graph, text, options, problem, tables, device, started, context.folder)
+        folder = open_folder(path, text, options, record, told)
+        try:
+            run = _solve(problem, options, device, folder, told, log, stop)
+        except Refusal as refusal:
+            raise located(refusal, graph.spec) from None
+        return _conclude(graph, options, run, folder)
+
+
+def prepared(
+    graph: Graph, options: RunOptions, context: SourceContext, given: Mapping[str, nn.Module]
+) -> tuple[Problem, Mapping[str, Table]]:
+    """The problem with its rows loaded and its models at their start, and the tables."""
+    dtype = torch.float64 if options.precision == "float64" else torch.float32
     torch.manual_seed(options.seed)
     limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
     tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
-    problem = prepare(graph, tables, dtype, given or {})
+    problem = prepare(graph, tables, dtype, given)
     if options.quick:
         problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
-    folder = open_folder(graph, text, options, problem, tables, device, started)
-    run = _solve(problem, options, device, folder, progress or Progress(), log, stop)
-    return _conclude(graph, options, run, folder)
+    return problem, tables
+
+
+def solver_options(options: RunOptions, record: RunRecord, device: torch.device) -> Options:
+    """What the solver is told, but for whom it tells what."""
+    return Options(
+        seed=options.seed,
+        device=device,
+        precision=options.precision,  # type: ignore[arg-type]
+        compile=options.compile,
+        feasibility=not options.minimize,
+        budget=options.budget,
+        identity={"spec": record.spec_hash, "parameters": dict(record.parameters), "precision": record.precision},
+    )
+
+
+def default_folder(problem: str) -> Path:
+    """Where a run goes that was given no folder."""
+    return Path("runs") / f"{problem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def pick_device(name: str) -> torch.device:
@@ -108,7 +146,35 @@ def _constrained_rows(problem: Problem) -> int:
     return max(len(block.table.splits["train"]) for block in problem.blocks)
 
 
-def open_folder(
+def open_folder(path: Path, text: str, options: RunOptions, record: RunRecord, progress: Progress) -> RunFolder:
+    """A new folder for a run, or the one that ``--resume`` goes on in. Raises PD604 where that is of another run."""
+    if not options.resume:
+        return RunFolder.create(path, text, record)
+    folder = RunFolder(path)
+    if not (path / RUN).is_file():
+        folder = RunFolder.create(path, text, record)
+    else:
+        before = RunFolder.open(path).record
+        for subject, same in _same(before, record).items():
+            if not same:
+                raise refuse("PD604", subject=subject)
+        folder.write_record(record.model_copy(update={"started": before.started}))
+    if not folder.has_checkpoint:
+        progress.advance(0, f"warning: `{path}` has no checkpoint to go on from yet: the run begins anew")
+        folder.rewrite_log(())
+    return folder
+
+
+def _same(before: RunRecord, now: RunRecord) -> Mapping[str, bool]:
+    """What a state itself does not tell, and whether it is the same."""
+    return {
+        "spec": before.spec_hash == now.spec_hash,
+        "parameters": before.parameters == now.parameters,
+        "precision": before.precision == now.precision,
+    }
+
+
+def _record(
     graph: Graph,
     text: str,
     options: RunOptions,
@@ -116,12 +182,11 @@ def open_folder(
     tables: Mapping[str, Table],
     device: torch.device,
     started: str,
-) -> RunFolder:
-    """A new folder for a run, or the one that ``--resume`` goes on in."""
-    path = options.out or Path("runs") / f"{graph.spec.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    record = RunRecord(
+    folder: Path,
+) -> RunRecord:
+    return RunRecord(
         problem=graph.spec.name,
-        spec_hash=hashlib.sha256(text.encode()).hexdigest(),
+        spec_hash=spec_hash(text),
         status="running",
         parameters=dict(graph.spec.param_values),
         overrides=dict(options.overrides),
@@ -133,14 +198,22 @@ def open_folder(
         threads=torch.get_num_threads(),
         versions=_versions(),
         data={name: table.fingerprint for name, table in tables.items()},
+        asked=Asked(
+            dual=dict(options.dual),
+            minimize=options.minimize,
+            data={name: str(file.resolve()) for name, file in options.data.items()},
+            limit=options.limit,
+            quick=options.quick,
+            folder=str(folder.resolve()),
+        ),
         command=options.command,
         started=started,
     )
-    if options.resume:
-        folder = RunFolder.open(path)
-        folder.write_record(record)
-        return folder
-    return RunFolder.create(path, text, record)
+
+
+def spec_hash(text: str) -> str:
+    """Identifies the text of a spec."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dual_name(graph: Graph, options: RunOptions) -> str:
@@ -162,26 +235,20 @@ def _solve(
         folder.append_log(line)
         log(line)
 
+    record = folder.record
     initial = RunFolder.open(options.initial).load() if options.initial is not None else None
-    resumed = folder.load() if options.resume else None
+    resumed = folder.load() if options.resume and folder.has_checkpoint else None
     if resumed is not None:
         folder.rewrite_log(tuple(LogLine.model_validate(line) for line in resumed["history"]))
-    settings = Options(
-        seed=options.seed,
-        device=device,
-        precision=options.precision,  # type: ignore[arg-type]
-        compile=options.compile,
-        feasibility=not options.minimize,
-        budget=options.budget,
-        stop=stop,
-        save=folder.save,
-        log=written,
-        progress=progress,
+    settings = replace(
+        solver_options(options, record, device), stop=stop, save=folder.save, log=written, progress=progress
     )
     try:
         return solve(problem, settings, resume=resumed, initial=initial)
-    except BaseException:
-        folder.write_record(folder.record.model_copy(update={"status": "failed", "finished": _now()}))
+    except BaseException as error:
+        status = "stopped" if isinstance(error, KeyboardInterrupt) else "failed"
+        with suppress(Refusal):  # a full disk takes no record either, and is what is to be told
+            folder.write_record(record.model_copy(update={"status": status, "finished": _now()}))
         raise
 
 
@@ -196,7 +263,7 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
     )
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
-    return Outcome(run, folder, metrics, verdict(run, measured), expectations)
+    return Outcome(graph, run, folder, metrics, verdict(run, measured), expectations)
 
 
 def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str, Measured]) -> SplitMetrics:

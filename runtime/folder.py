@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.runtime.packing import pack, unpack
+from pdual.runtime.checkpoint import FRESH, OLD, load_checkpoint, remove_checkpoint, save_checkpoint
 from pdual.runtime.records import LogLine, Metrics, Record, RunRecord
 
 SPEC, RUN, LOG, METRICS = "spec.pdual", "run.json", "log.jsonl", "metrics.json"
-CHECKPOINT, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
+CHECKPOINT, LOCK = "checkpoint", "run.lock"
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -40,15 +38,12 @@ class RunFolder:
         folder = cls(path)
         if (path / RUN).exists() and not replace:
             raise refuse("PD622", path=path)
-        try:
+        with folder._written(SPEC):
             path.mkdir(parents=True, exist_ok=True)
-            for name in (CHECKPOINT, CHECKPOINT + ".old", CHECKPOINT + ".new"):
-                shutil.rmtree(path / name, ignore_errors=True)
+            remove_checkpoint(path / CHECKPOINT)
             for name in (LOG, METRICS):
                 (path / name).unlink(missing_ok=True)
             _write(path / SPEC, spec)
-        except OSError as error:
-            raise refuse("PD624", path=path, reason=error.strerror or error) from None
         folder.write_record(record)
         return folder
 
@@ -84,60 +79,70 @@ class RunFolder:
 
     def write_record(self, record: RunRecord) -> None:
         """Replace ``run.json``."""
-        _write(self.path / RUN, record.model_dump_json(by_alias=True, indent=1))
+        with self._written(RUN):
+            _write(self.path / RUN, record.model_dump_json(by_alias=True, indent=1))
 
     def write_metrics(self, metrics: Metrics) -> None:
         """Replace ``metrics.json``."""
-        _write(self.path / METRICS, metrics.model_dump_json(by_alias=True, indent=1))
+        with self._written(METRICS):
+            _write(self.path / METRICS, metrics.model_dump_json(by_alias=True, indent=1))
 
     def append_log(self, line: LogLine) -> None:
         """Add a line to ``log.jsonl``."""
-        with (self.path / LOG).open("a", encoding="utf-8") as file:
+        with self._written(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(line.model_dump_json(by_alias=True) + "\n")
 
     def rewrite_log(self, lines: tuple[LogLine, ...]) -> None:
         """Replace ``log.jsonl``: a resumed run repeats what came after its checkpoint."""
-        _write(self.path / LOG, "".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
+        with self._written(LOG):
+            _write(self.path / LOG, "".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Replace the checkpoint; the previous one is there until this one is complete."""
-        fresh, current, old = (self.path / (CHECKPOINT + suffix) for suffix in (".new", "", ".old"))
-        tensors, document = pack(state)
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        save_file(tensors, fresh / TENSORS)
-        (fresh / STATE).write_text(json.dumps(document), encoding="utf-8")
-        shutil.rmtree(old, ignore_errors=True)
-        if current.exists():
-            current.rename(old)
-        fresh.rename(current)
-        shutil.rmtree(old, ignore_errors=True)
+        """Replace the checkpoint; the previous one is there until this one is complete. PD624 when it cannot be written."""
+        with self._written(CHECKPOINT):
+            save_checkpoint(self.path / CHECKPOINT, state)
 
-    def load(self) -> Any:
+    def load(self) -> dict[str, Any]:
         """The state of the last complete checkpoint, tensors on the CPU. PD623 when there is none, PD621 when
         it is damaged.
         """
-        for name in (CHECKPOINT, CHECKPOINT + ".old"):
-            path = self.path / name
-            if path.is_dir():
-                return _load(path)
-        raise refuse("PD623", path=self.path)
+        state = load_checkpoint(self.path / CHECKPOINT)
+        if state is None:
+            raise refuse("PD623", path=self.path)
+        return state
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is something to go on from."""
+        return any((self.path / (CHECKPOINT + suffix)).is_dir() for suffix in ("", OLD))
 
-def _load(path: Path) -> Any:
-    try:
-        tensors = load_file(path / TENSORS)
-    except (OSError, SafetensorError) as error:
-        raise refuse("PD621", file=path / TENSORS, reason=error) from None
-    try:
-        state = unpack(tensors, json.loads((path / STATE).read_text(encoding="utf-8")))
-    except KeyError as error:
-        raise refuse("PD621", file=path / STATE, reason=f"the tensor {error} is missing") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise refuse("PD621", file=path / STATE, reason=error) from None
-    if not isinstance(state, dict) or not {"identity", "models", "lanes"} <= state.keys():
-        raise refuse("PD621", file=path / STATE, reason="it does not hold the state of a run")
-    return state
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out of the folder, which is made where it is not there. PD625 when one is at work in it.
+
+        The operating system lets go of the lock when the process ends, however it ends.
+        """
+        with self._written(LOCK):
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.path / LOCK)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise refuse("PD625", path=self.path) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _written(self, name: str) -> Iterator[None]:
+        """A disk that is full and a folder that may not be written to are told (PD624), with what is kept."""
+        try:
+            yield
+        except OSError as error:
+            saved = self.path / CHECKPOINT if self.has_checkpoint else None
+            reason = (error.strerror or str(error)).lower()
+            raise refuse("PD624", path=self.path / name, reason=reason, saved=saved) from None
 
 
 def _read(path: Path, kind: type[AnyRecord]) -> AnyRecord:
@@ -160,9 +165,13 @@ def _damaged(path: Path, error: ValidationError, where: str) -> Refusal:
 
 
 def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(path.name + ".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    fresh = path.with_name(path.name + FRESH)
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from pdual.compiler.program import MEMBERS, Evaluation, Program
-from pdual.dsl.diagnostics import Refusal, refuse
+from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.typed import TypedSpec
 from pdual.runtime.data import RowBatch, Table
 from pdual.runtime.optimisers import finite
 from pdual.runtime.profile import address
@@ -37,7 +40,22 @@ def diverged(
             return refuse("PD606", data=program.data, field=program.grouped_by, address=address)
     broken = next((name for name, model in models.items() if not finite(model.parameters())), None)
     found = None if broken else next((place for batch in batches if (place := _first(*batch))), None)
-    return refuse("PD601", outer=outer, step=step, model=broken, address=found, saved=saved)
+    return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, **(found or {}))
+
+
+def located(refusal: Refusal, spec: TypedSpec) -> Refusal:
+    """The same refusal, pointing at the constraint or the objective of the spec whose value is not finite."""
+    return Refusal([_located(item, spec) for item in refusal.diagnostics])
+
+
+def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
+    facts = dict(item.facts)
+    if item.code != "PD601" or "data" not in facts:
+        return item
+    blocks = [block for block in spec.blocks if block.data == facts["data"]]
+    spans = [family.span for block in blocks for family in block.families if family.name == facts.get("family")]
+    spans += [objective.span for block in blocks for objective in block.objectives]
+    return replace(item, span=spans[0]) if spans else item
 
 
 def _empty(program: Program, rows: RowBatch) -> int | None:
@@ -55,13 +73,15 @@ def _members(rows: RowBatch) -> Tensor:
     return members
 
 
-def _first(program: Program, table: Table, rows: RowBatch) -> str | None:
+def _first(program: Program, table: Table, rows: RowBatch) -> dict[str, Any] | None:
+    """The first entry that is not finite, as facts: its ``address``, ``data`` and, of a constraint, ``family``."""
     ids = rows.ids
     found = Evaluation(*program.evaluate(rows.values, rows.ids))
     bad = (~torch.isfinite(found.residuals)).nonzero()
     if len(bad):
         row, column = bad[0].tolist()
-        return address(program.layout, column, table.address(int(ids[row])))
+        place = address(program.layout, column, table.address(int(ids[row])))
+        return {"address": place, "data": program.data, "family": place.split("[")[0].split(".")[0]}
     if found.objective is not None and len(bad := (~torch.isfinite(found.objective)).nonzero()):
-        return f"objective[{table.address(int(ids[int(bad[0])]))}]"
+        return {"address": f"objective[{table.address(int(ids[int(bad[0])]))}]", "data": program.data}
     return None

@@ -59,8 +59,9 @@ class Options:
     ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is
     automatic mixed precision of the models over float32 weights. ``feasibility`` drops the objective
     (``--minimize none``). ``budget`` in seconds ends the run after the outer iteration that exceeds it.
-    ``stop`` is asked before every step. ``save`` is handed the solver's state at the end and after an outer
-    iteration that ends ``save_every`` seconds or more after the last time.
+    ``stop`` is asked before every step. ``save`` is handed the solver's state at the end, after the first outer iteration
+    and after every one that ends ``save_every`` seconds or more after the last time. ``identity``: what else has to
+    be the same, beside what the solver itself knows, for a saved state to be one of this run.
     """
 
     seed: int = 0
@@ -75,6 +76,7 @@ class Options:
     save_every: float = 30.0
     log: Callable[[LogLine], None] = lambda line: None
     progress: Progress = field(default_factory=Progress)
+    identity: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def dtype(self) -> torch.dtype:

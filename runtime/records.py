@@ -222,6 +222,19 @@ class LogLine(Record):
     families: Mapping[str, FamilyMetrics]
 
 
+class Asked(Record):
+    """What was asked of a run besides parameters and seed: kinds of multipliers by family, whether the objective was kept, files of
+    data sets, at most how many rows of a split, a quick run or not; ``folder``: where files that the spec names lie.
+    """
+
+    dual: Mapping[str, str] = {}
+    minimize: bool = True
+    data: Mapping[str, str] = {}
+    limit: int | None = None
+    quick: bool = False
+    folder: str = ""
+
+
 class RunRecord(Record):
     """``run.json``: all that is needed to make the run again."""
 
@@ -239,6 +252,7 @@ class RunRecord(Record):
     threads: int
     versions: Mapping[str, str]
     data: Mapping[str, str]
+    asked: Asked | None = None
     command: tuple[str, ...] = ()
     started: str = ""
     finished: str | None = None

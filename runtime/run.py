@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 
@@ -13,6 +13,9 @@ from pdual.runtime.metrics import Measured, split_metrics
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile, families
 from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
+
+#: How a run ended.
+Status: TypeAlias = Literal["finished", "budget", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Run:
     problem: Problem
     options: Options
     lanes: tuple[Lane, ...]
-    status: Literal["finished", "budget", "stopped"]
+    status: Status
     history: tuple[LogLine, ...]
     timing: Timing
 

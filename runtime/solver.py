@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from math import isfinite
-from typing import Any, Literal
+from math import inf, isfinite
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,7 +26,7 @@ from pdual.runtime.optimisers import Driver, steps_of, trainable
 from pdual.runtime.problem import Options, Problem, Term
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
-from pdual.runtime.run import Run
+from pdual.runtime.run import Run, Status
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
@@ -59,6 +59,14 @@ def solve(
     if resume is not None:
         solver.load_state(resume)
     return solver.run()
+
+
+def restore(problem: Problem, options: Options, state: Mapping[str, Any], status: Status = "stopped") -> Run:
+    """The run as it was when ``state`` was saved, its models trained in place and in evaluation mode. Raises PD604."""
+    torch.manual_seed(options.seed)
+    solver = Solver(problem, options)
+    solver.load_state(state)
+    return solver.ended(status)
 
 
 class Solver:
@@ -98,7 +106,7 @@ class Solver:
         self._losses = torch.zeros((), dtype=options.dtype, device=options.device)
         self._worst: float | None = None
         self._saved: int | None = None
-        self._saved_at = time.perf_counter()
+        self._saved_at = -inf
         self._saving = 0.0
 
     def run(self) -> Run:
@@ -106,7 +114,7 @@ class Solver:
         outer = self._settings.outer
         self._options.progress.start(self._problem.name, self._warmup + outer * self._steps)
         self._options.progress.advance(self._taken)
-        status: Literal["finished", "budget", "stopped"] = "finished"
+        status: Status = "finished"
         while self._iteration <= outer:
             if not self._descend():
                 status = "stopped"
@@ -127,8 +135,12 @@ class Solver:
                 due=time.perf_counter() - self._saved_at >= max(self._options.save_every, SAVE_PAUSE * self._saving)
             )
         self._save(due=True)
-        self._models.eval()
         self._options.progress.finish(status)
+        return self.ended(status)
+
+    def ended(self, status: Status) -> Run:
+        """What there is to be asked, as of now."""
+        self._models.eval()
         timing = self._clock.timing(self._drawn, self._taken, len(self._history))
         return Run(self._problem, self._options, tuple(self._lanes), status, tuple(self._history), timing)
 
@@ -157,8 +169,10 @@ class Solver:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state of the same problem; PD604 when it is another one."""
+        known = state["identity"]
         for subject, expected in self._identity().items():
-            if state["identity"].get(subject) != expected:
+            # What this version adds is not asked of the states that earlier ones saved.
+            if known.get(subject, self._options.identity.get(subject)) != expected:
                 raise refuse("PD604", subject=subject)
         self._iteration = int(state["iteration"])
         self._step, self._taken, self._drawn = int(state["step"]), int(state["taken"]), int(state["drawn"])
@@ -365,4 +379,5 @@ class Solver:
                 lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes
             },
             "feasibility": self._options.feasibility,
+            **self._options.identity,
         }

@@ -9,6 +9,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD601",
         "the loss stopped being a finite number in outer iteration {outer}, step {step}",
+        label="its value is not finite",
         notes=(
             "the first entry that is not finite is `{address}`",
             "weights of `{model}` are not finite: the gradient of an earlier step was not",
@@ -58,7 +59,16 @@ ENTRIES: tuple[Entry, ...] = (
         "`{path}` has no checkpoint to go on from",
         notes=("a checkpoint is written during the run and when it ends",),
     ),
-    Entry("PD624", "`{path}` cannot be written: {reason}"),
+    Entry(
+        "PD624",
+        "`{path}` cannot be written: {reason}",
+        notes=("the last state that was saved is kept in `{saved}`; `--resume` goes on from it",),
+    ),
+    Entry(
+        "PD625",
+        "another process is at work in `{path}`",
+        help=("wait for it to end, or name another folder with `--out`",),
+    ),
     Entry(
         "PD610",
         "model `{model}` has no architecture, and none was given from Python",
@@ -215,5 +225,21 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no claim `{name}`",
         notes=("claims are {names}",),
         help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD730",
+        "new rows have no multipliers in this run: those of {parts} are held as `{kind}`",
+        notes=("they are no function of a row, so only the rows that were trained on have them",),
+        help=("run with `--dual learned`",),
+    ),
+    Entry(
+        "PD731",
+        "`--data` has to say of which data set the rows are: {names}",
+        help=("write `--data NAME=FILE`",),
+    ),
+    Entry(
+        "PD732",
+        "model `{model}` holds a vector for every train row, and none for a new one",
+        help=("give it an architecture that reads the row, such as `mlp(hidden = [128])`",),
     ),
 )

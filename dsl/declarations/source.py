@@ -40,7 +40,8 @@ class SourceDeclaration:
     ``offer(settings)`` and ``rows(settings)`` (rows of each split; None when only the data tell) must be light.
     ``builder`` is ``"module:function"``, imported when the source is used:
     a GIVEN builder is ``(settings, context) -> Known``, a DATA builder ``(settings, context) -> runtime.data.Table``.
-    ``requires_given``: names of settings that hold a GivenReference.
+    ``drawing``, ``"module:function"``, draws rows with their multipliers for a report: ``(RowsToDraw) -> Sequence[Drawing]``
+    of ``pdual.runtime.drawings.drawing``; by default texts of rows are quoted where there are any.
     """
 
     name: str
@@ -51,3 +52,4 @@ class SourceDeclaration:
     offer: Callable[[Settings], Offer]
     rows: Callable[[Settings], Mapping[str, int] | None]
     builder: str
+    drawing: str = "pdual.runtime.drawings.texts:draw"

@@ -70,6 +70,7 @@ DIGITS = SourceDeclaration(
     offer=_digits_offer,
     rows=_digits_rows,
     builder="pdual.runtime.sources.digits:build",
+    drawing="pdual.runtime.drawings.images:draw",
 )
 
 MNIST = SourceDeclaration(
@@ -81,4 +82,5 @@ MNIST = SourceDeclaration(
     offer=_mnist_offer,
     rows=_mnist_rows,
     builder="pdual.runtime.sources.mnist:build",
+    drawing="pdual.runtime.drawings.images:draw",
 )

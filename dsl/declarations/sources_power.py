@@ -115,4 +115,5 @@ POWER_DEMANDS = SourceDeclaration(
     offer=_demands_offer,
     rows=_demand_rows,
     builder="pdual.runtime.sources.power_demands:load_demands",
+    drawing="pdual.runtime.drawings.network:draw",
 )

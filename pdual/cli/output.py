@@ -25,7 +25,7 @@ BUG = 70
 INTERRUPTED = 130
 
 #: Found while a spec is checked or a run's folder opened, about what the command line says.
-_ABOUT_USAGE = frozenset({"PD116", "PD240", "PD241", "PD620", "PD622", "PD623"})
+_ABOUT_USAGE = frozenset({"PD116", "PD240", "PD241", "PD620", "PD622", "PD623", "PD625"})
 
 
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     spent = f"{timing.total_s:.1f} s, {timing.cpu_s:.1f} s of CPU"
     yield f"{outcome.metrics.status} after {timing.outer} outer iterations: {spent}"
     yield f"run folder: {outcome.folder.path}"
+    yield f"to look at it: pdual report {shlex.quote(str(outcome.folder.path))}"
 
 
 def _column(found: SplitMetrics) -> dict[str, str]:

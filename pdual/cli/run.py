@@ -63,6 +63,8 @@ def run(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every outer iteration.")] = False,
 ) -> int:
     """Solve a problem and leave a folder with what came out."""
+    from dataclasses import replace
+
     from pdual.cli import failure
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
@@ -91,14 +93,20 @@ def run(
     found = find(spec)
     context = SourceContext(folder=found.folder)
     understood = understand(found.source, options.overrides, options.dual, options.minimize, context)
+    arguments = ["run", "--json"] if json else ["run"]
     try:
         understood.refuse()
         assert understood.spec is not None
         check_data(options.data, understood.spec)
+        options = replace(options, out=_folder(options, understood.spec.name))
         outcome, interrupted = _perform(found, understood, options, quiet, verbose)
     except Refusal as refusal:
-        return failure.refused(refusal, ["run", "--json"] if json else ["run"], found.source)
-    return _report(outcome, interrupted, understood, spec, json, quick)
+        return failure.refused(refusal, arguments, found.source)
+    except KeyboardInterrupt:
+        code = failure.interrupted(arguments)
+        print(_kept(options), file=sys.stderr)
+        return code
+    return _report(outcome, interrupted, understood, options, json)
 
 
 def _perform(
@@ -106,7 +114,6 @@ def _perform(
 ) -> tuple[Outcome, bool]:
     """The run, and whether Ctrl-C ended it."""
     import gc
-    from dataclasses import replace
 
     from pdual.cli.interrupt import Interrupt
     from pdual.cli.output import show
@@ -116,8 +123,6 @@ def _perform(
 
     gc.enable()
     assert understood.graph is not None
-    if options.resume and options.out is None:
-        options = replace(options, out=_last_run(understood.graph.spec.name))
     show(understood.diagnostics, found.source, sys.stderr)
     shown = progress(quiet, verbose)
     context = SourceContext(folder=found.folder, workers=default_workers(), progress=shown)
@@ -137,6 +142,15 @@ def _perform(
     return outcome, interrupt.came
 
 
+def _folder(options: RunOptions, problem: str) -> Path:
+    """Where the run goes, or went before."""
+    from pdual.runtime.execute import default_folder
+
+    if options.out is not None:
+        return options.out
+    return _last_run(problem) if options.resume else default_folder(problem)
+
+
 def _last_run(problem: str) -> Path:
     """The folder under ``runs`` in which a run of the problem began last. Raises PD711."""
     from pdual.dsl.diagnostics import refuse
@@ -148,10 +162,10 @@ def _last_run(problem: str) -> Path:
     return max(places, key=lambda place: place.name)
 
 
-def _report(outcome: Outcome, interrupted: bool, understood: Understood, spec: str, json: bool, quick: bool) -> int:
+def _report(outcome: Outcome, interrupted: bool, understood: Understood, options: RunOptions, json: bool) -> int:
     from pdual.cli import output, results
 
-    missed = results.missed(outcome, understood, quick)
+    missed = results.missed(outcome, understood, options.quick)
     code = output.INTERRUPTED if interrupted else output.exit_code((*understood.diagnostics, *missed))
     if json:
         content = results.as_json(outcome)
@@ -161,6 +175,29 @@ def _report(outcome: Outcome, interrupted: bool, understood: Understood, spec: s
             print(line)
         output.show(missed, understood.source, sys.stderr)
     if interrupted:
-        path = outcome.folder.path
-        print(f"interrupted; what was reached is saved: `pdual run {spec} --resume --out {path}`", file=sys.stderr)
+        print(f"interrupted; what was reached is saved: `{_again(options)}`", file=sys.stderr)
     return code
+
+
+def _kept(options: RunOptions) -> str:
+    """What is left after a Ctrl-C that did not wait."""
+    from pdual.runtime.folder import RunFolder
+
+    assert options.out is not None
+    if RunFolder(options.out).has_checkpoint:
+        return f"the last saved state is kept: `{_again(options)}`"
+    return "nothing had been saved yet"
+
+
+def _again(options: RunOptions) -> str:
+    """The command that goes on with a run: the one that began it, and where it lies."""
+    import shlex
+
+    kept: list[str] = []
+    given = iter(options.command[1:])
+    for argument in given:
+        if argument == "--out":
+            next(given, None)
+        elif argument != "--resume" and not argument.startswith("--out="):
+            kept.append(argument)
+    return shlex.join(["pdual", *kept, "--resume", "--out", str(options.out)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from math import isfinite, isinf, prod
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,33 @@ SHOWN = 3  # rows that a diagnostic names
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     """Every declared field as a column, [rows, *axes], or a list of texts; members of sets as positions. Raises PD530 to PD536."""
     path = _path(settings, context)
+    found, texts = read_fields(context, path, set(context.fields))
+    total = len(next(iter((*found.values(), *texts.values()))))
+    if total < 2:
+        raise refuse("PD536", context.span, file=path, found=total, needed=2)
+    fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
+    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint, texts=texts)
+
+
+def read_fields(
+    context: SourceContext, path: Path, needed: Set[str]
+) -> tuple[dict[str, Tensor], dict[str, Sequence[str]]]:
+    """The declared fields of ``context`` as columns by part, [rows, *axes], and those that are texts: those that are ``needed``,
+    and others where the file has them. Raises PD531 to PD535.
+    """
     columns = read_columns(path, context.span)
     found: dict[str, Tensor] = {}
     texts: dict[str, Sequence[str]] = {}
     for name, field in context.fields.items():
         assert isinstance(field.type, ArrayType)
         if field.type == TEXT:
-            texts[name] = _texts(field, columns, path)
+            if name in needed or (field.column or name) in columns:
+                texts[name] = _texts(field, columns, path)
             continue
         for part in part_names(name, field.type):
-            found[part] = _column(part, field, columns, path, context)
+            written = f"{field.column or name}{part.removeprefix(name)}"
+            if name in needed or written in columns or f"{written}.0" in columns:
+                found[part] = _column(part, field, columns, path, context)
     rows = {len(column) for column in (*found.values(), *texts.values())}
     if len(rows) != 1 or rows == {0}:
         raise refuse(
@@ -46,11 +63,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
             file=path,
             reason="its columns differ in length" if len(rows) > 1 else "it has no rows",
         )
-    total = rows.pop()
-    if total < 2:
-        raise refuse("PD536", context.span, file=path, found=total, needed=2)
-    fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
-    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint, texts=texts)
+    return found, texts
 
 
 def _path(settings: BoundSettings, context: SourceContext) -> Path:

@@ -143,7 +143,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(here: Path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; what was reached is saved: `pdual run long.pdual --resume --out out`" in err
+    assert "interrupted; what was reached is saved: `pdual run long.pdual --set slack=9 -v --resume --out out`" in err
     assert "Traceback" not in err
     assert "stopped after" in out
     assert (here / "out" / "checkpoint").is_dir()

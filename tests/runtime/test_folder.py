@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 import torch
 from small_problems import logged, recorded
 
-from pdual.dsl.diagnostics import Refusal
-from pdual.runtime import folder as module
-from pdual.runtime.folder import CHECKPOINT, LOG, RUN, STATE, TENSORS, RunFolder
+from pdual.dsl.diagnostics import Diagnostic, Refusal
+from pdual.runtime import checkpoint, folder
+from pdual.runtime.checkpoint import DIGESTS, STATE, TENSORS
+from pdual.runtime.folder import CHECKPOINT, LOG, RUN, RunFolder
 
 
 def state(value: float = 1.0) -> dict[str, Any]:
@@ -31,10 +33,14 @@ def run(tmp_path: Path) -> RunFolder:
     return made
 
 
-def refused(what: Callable[[], object]) -> str:
-    with pytest.raises(Refusal) as refusal:
+def refusal(what: Callable[[], object]) -> tuple[Diagnostic, ...]:
+    with pytest.raises(Refusal) as found:
         what()
-    (item,) = refusal.value.diagnostics
+    return found.value.diagnostics
+
+
+def refused(what: Callable[[], object]) -> str:
+    (item,) = refusal(what)
     return item.code
 
 
@@ -96,13 +102,15 @@ def test_a_save_that_fails_leaves_the_last_one(run: RunFolder, monkeypatch: pyte
         return rename(self, target)
 
     if fails == "save_file":
-        monkeypatch.setattr(module, "save_file", full)
+        monkeypatch.setattr(checkpoint, "save_file", full)
     elif fails == "dumps":
-        monkeypatch.setattr(module.json, "dumps", full)
+        monkeypatch.setattr(checkpoint.json, "dumps", full)
     else:
         monkeypatch.setattr(Path, "rename", dies)
-    with pytest.raises(OSError, match=r"No space|Input/output"):
-        run.save(state(2.0))
+    (item,) = refusal(lambda: run.save(state(2.0)))
+    facts = dict(item.facts)
+    assert (item.code, facts["saved"]) == ("PD624", str(run.path / CHECKPOINT))
+    assert facts["reason"] in ("no space left on device", "input/output error")
     monkeypatch.undo()
     same(run.load(), state(1.0))
     run.save(state(3.0))
@@ -113,9 +121,9 @@ def test_a_record_that_cannot_be_written_leaves_the_last_one(run: RunFolder, mon
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        run.write_record(recorded(status="finished"))
+    monkeypatch.setattr(folder.os, "fsync", full)
+    assert refused(lambda: run.write_record(recorded(status="finished"))) == "PD624"
+    assert not (run.path / f"{RUN}.new").exists()
     assert run.record.status == "running"
 
 
@@ -132,11 +140,88 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+def flipped(name: str) -> Callable[[Path], object]:
+    """One bit in the middle of a file is another."""
+
+    def flip(path: Path) -> object:
+        content = bytearray((path / name).read_bytes())
+        content[len(content) // 2] ^= 4
+        return (path / name).write_bytes(content)
+
+    return flip
+
+
+DAMAGE |= {
+    "a bit of the tensors": flipped(TENSORS),
+    "a bit of the state": flipped(STATE),
+    "a bit of the digests": flipped(DIGESTS),
+    "no digest": lambda path: (path / DIGESTS).write_text("{}"),
+}
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_checkpoint_is_told(run: RunFolder, damage: str) -> None:
     same(run.load(), state())
     DAMAGE[damage](run.path / CHECKPOINT)
     assert refused(run.load) == "PD621"
+
+
+def test_every_bit_of_the_tensors_counts(run: RunFolder) -> None:
+    """A number that is another one is no format error: only its digest tells."""
+    path = run.path / CHECKPOINT / TENSORS
+    content = path.read_bytes()
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        assert refused(run.load) == "PD621"
+    path.write_bytes(content)
+    same(run.load(), state())
+
+
+def test_a_checkpoint_of_a_version_without_digests_is_loaded(run: RunFolder) -> None:
+    (run.path / CHECKPOINT / DIGESTS).unlink()
+    same(run.load(), state())
+
+
+@pytest.mark.parametrize("moment", ["before the renames", "between the renames", "after the renames"])
+def test_a_death_at_any_moment_of_a_save_loses_nothing(run: RunFolder, moment: str) -> None:
+    """What a killed save leaves behind is loaded, and the next save cleans up."""
+    current, old, fresh = (run.path / (CHECKPOINT + suffix) for suffix in ("", ".old", ".new"))
+    expected = 1.0
+    if moment == "before the renames":
+        shutil.copytree(current, fresh)
+        (fresh / TENSORS).write_bytes(b"half")
+    elif moment == "between the renames":
+        current.rename(old)
+    else:
+        shutil.copytree(current, old)
+        run.save(state(2.0))
+        shutil.copytree(current, old)
+        (old / STATE).unlink()
+        expected = 2.0
+    assert run.has_checkpoint
+    same(run.load(), state(expected))
+    run.save(state(3.0))
+    same(run.load(), state(3.0))
+    assert not old.exists()
+    assert not fresh.exists()
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    place = RunFolder(tmp_path / "run")
+    with place.locked():
+        (item,) = refusal(lambda: place.locked().__enter__())
+        assert item.code == "PD625"
+        with RunFolder(tmp_path / "another").locked():
+            pass
+    with place.locked():
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (item,) = refusal(lambda: RunFolder(tmp_path / "file" / "run").locked().__enter__())
+    assert (item.code, "saved" in dict(item.facts)) == ("PD624", False)
+    assert refused(lambda: RunFolder.create(tmp_path / "file" / "run", "problem p", recorded())) == "PD624"
 
 
 def test_a_checkpoint_runs_no_code(run: RunFolder) -> None:
@@ -155,9 +240,7 @@ def test_a_line_that_was_cut_off_is_told_with_its_number(run: RunFolder) -> None
     run.append_log(logged(0))
     with (run.path / LOG).open("a") as file:
         file.write('{"outer": 1')
-    with pytest.raises(Refusal) as refusal:
-        _ = run.log
-    (item,) = refusal.value.diagnostics
+    (item,) = refusal(lambda: run.log)
     assert item.code == "PD621"
     assert "line 2" in str(dict(item.facts)["reason"])
 

@@ -1,0 +1,46 @@
+"""``pdual report``: runs as one page that can be looked at in a browser, several side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdual.cli.options import JsonOption
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="The page. [default: report.html in the first run's folder]", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+) -> int:
+    """Write what runs came to as a self-contained HTML page."""
+    from pdual.cli import output
+    from pdual.cli.progress import progress
+    from pdual.dsl.diagnostics import refuse
+    from pdual.reporting.collect import collect
+    from pdual.reporting.page import page
+
+    shown = progress(quiet, False)
+    place = out or runs[0] / "report.html"
+    try:
+        text = page([collect(run, shown) for run in runs])
+    finally:
+        shown.close()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise refuse("PD713", file=place, reason=(error.strerror or str(error)).lower()) from None
+    if json:
+        output.document("report", output.FINE, (), None, file=str(place), runs=[str(run) for run in runs])
+    else:
+        print(place)
+        if not quiet:
+            print(f"open it in a browser: {place.resolve().as_uri()}", file=sys.stderr)
+    return output.FINE

@@ -1,0 +1,138 @@
+"""``pdual predict`` and ``pdual score``: a run asked about rows of the user's own file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from pdual.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pdual.restoring import Restored
+
+RunArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
+RowsOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--data", metavar="[NAME=]FILE", help="Rows: csv, jsonl, npz, parquet or safetensors.", show_default=False
+    ),
+]
+OutOption: TypeAlias = Annotated[
+    Path | None, typer.Option(help="A file: csv, jsonl or npz. [default: csv on stdout]", show_default=False)
+]
+QuietOption: TypeAlias = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
+
+
+def predict(
+    run: RunArgument, data: RowsOption, out: OutOption = None, json: JsonOption = False, quiet: QuietOption = False
+) -> int:
+    """Apply the trained models to new rows."""
+    from pdual.scoring import predict as predicted
+
+    name, file = _named(data)
+    found = _restored(run, quiet)
+    rows, outputs = predicted(found, file, name)
+    columns: dict[str, Any] = {"row": rows}
+    for output, values in outputs.items():
+        columns |= _columns(output, values)
+    return _write("predict", columns, out, json, arrays=outputs)
+
+
+def score(
+    run: RunArgument, data: RowsOption, out: OutOption = None, json: JsonOption = False, quiet: QuietOption = False
+) -> int:
+    """Rank new rows by their multipliers: what their constraints would cost."""
+    from dataclasses import asdict, fields
+
+    from pdual.scoring import Scored
+    from pdual.scoring import score as scored
+
+    name, file = _named(data)
+    lines = [asdict(item) for item in scored(_restored(run, quiet), file, name)]
+    columns = {field.name: [line[field.name] for line in lines] for field in fields(Scored)}
+    if all(value is None for value in columns["violation"]):
+        del columns["violation"]
+    return _write("score", columns, out, json, arrays={})
+
+
+def _restored(run: Path, quiet: bool) -> Restored:
+    from pdual.cli.progress import progress
+    from pdual.restoring import restored
+
+    shown = progress(quiet, False)
+    try:
+        return restored(run, shown)
+    finally:
+        shown.close()
+
+
+def _named(written: str) -> tuple[str | None, Path]:
+    """``NAME=FILE`` or ``FILE``; a file whose name has a ``=`` is one where it is there."""
+    if "=" not in written or Path(written).is_file():
+        return None, Path(written).expanduser()
+    name, _, file = written.partition("=")
+    return name, Path(file).expanduser()
+
+
+def _columns(name: str, values: Tensor) -> dict[str, list[Any]]:
+    """An array as columns: ``f`` of one number, else ``f.0``, ``f.1``, ... as files of rows are read."""
+    if values.ndim == 1:
+        return {name: values.tolist()}
+    flat = values.flatten(1)
+    return {f"{name}.{place}": flat[:, place].tolist() for place in range(flat.shape[1])}
+
+
+def _write(
+    command: str, columns: Mapping[str, Sequence[Any]], out: Path | None, json: bool, arrays: Mapping[str, Tensor]
+) -> int:
+    from pdual.cli import output
+    from pdual.dsl.diagnostics import refuse
+
+    lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    if out is not None:
+        kind = out.suffix.lower()
+        if kind not in (".csv", ".jsonl", ".npz"):
+            raise refuse("PD704", option="--out", expected="a file that ends in `.csv`, `.jsonl` or `.npz`", found=out)
+        try:
+            _save(kind, columns, lines, out, arrays)
+        except OSError as error:
+            raise refuse("PD713", file=out, reason=(error.strerror or str(error)).lower()) from None
+    if json:
+        output.document(command, output.FINE, (), None, file=None if out is None else str(out), rows=lines)
+    elif out is None:
+        _csv(columns, lines, sys.stdout)
+    else:
+        print(out)
+    return output.FINE
+
+
+def _save(
+    kind: str, columns: Mapping[str, Sequence[Any]], lines: Sequence[Any], out: Path, arrays: Mapping[str, Tensor]
+) -> None:
+    import json
+
+    if kind == ".csv":
+        with out.open("w", encoding="utf-8", newline="") as file:
+            _csv(columns, lines, file)
+    elif kind == ".jsonl":
+        out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    else:
+        import numpy as np
+
+        whole = {name: values.numpy() for name, values in arrays.items()}
+        rest = {name: np.asarray(values) for name, values in columns.items() if not whole or name == "row"}
+        np.savez(out, **(whole | rest))  # type: ignore[arg-type]
+
+
+def _csv(columns: Mapping[str, Sequence[Any]], lines: Sequence[Mapping[str, Any]], stream: Any) -> None:
+    import csv
+
+    writer = csv.DictWriter(stream, list(columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)

@@ -1,0 +1,1 @@
+"""``pdual report``: what runs came to, as one HTML page."""

@@ -1,0 +1,110 @@
+"""From a run folder to what a report says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import torch
+
+from pdual.reporting.facts import RunFacts, Scores, Sketch
+from pdual.reporting.tails import at_cap, curves, tails
+from pdual.restoring import Restored, restored
+from pdual.runtime import verdict as verdicts
+from pdual.runtime.context import Progress
+from pdual.runtime.drawings.drawing import Picture, drawings
+from pdual.runtime.execute import dual_name, recovered
+from pdual.runtime.folder import METRICS
+from pdual.runtime.metrics import Measured
+from pdual.runtime.records import Metrics, Recovery
+
+#: Rows at the cap that are listed.
+LISTED = 60
+
+AllMeasured = Mapping[str, Mapping[str, Measured]]
+
+
+def collect(path: Path, progress: Progress | None = None) -> RunFacts:
+    """One pass over every split of a run, and what it shows. Raises what ``restored`` raises."""
+    found = restored(path, progress)
+    measured: AllMeasured = {split: found.run.measure(split) for split in found.run.splits}
+    metrics = _metrics(found, measured)
+    verdict = verdicts.verdict(found.run, measured)
+    tables = {lane.name: lane.table for lane in found.run.lanes}
+    capped = [
+        row
+        for split, items in measured.items()
+        for data, item in items.items()
+        for row in at_cap(split, item, tables[data])
+    ]
+    spec = found.graph.spec
+    return RunFacts(
+        name=str(path),
+        title=spec.title,
+        spec=found.folder.spec,
+        record=found.record,
+        metrics=metrics,
+        history=found.run.history,
+        feasible=verdict.feasible,
+        verdict=tuple(verdicts.lines(verdict)),
+        feasible_rows=verdict.feasible_rows,
+        tails=tuple(
+            tail
+            for split, items in measured.items()
+            for data, item in items.items()
+            for tail in tails(split, item, tables[data])
+        ),
+        curves=tuple(
+            curve for split, items in measured.items() for item in items.values() for curve in curves(split, item)
+        ),
+        at_cap=tuple(sorted(capped, key=lambda row: -row.violation)[:LISTED]),
+        at_cap_rows=len(capped),
+        recovery=tuple(_recovery(metrics)),
+        active_rate=next((item.active_rate for _, _, item in _recoveries(metrics)), None),
+        sketches=tuple(_sketches(found, measured)),
+    )
+
+
+def _metrics(found: Restored, measured: AllMeasured) -> Metrics:
+    """``metrics.json``; what it would hold where the run is still under way, but for evaluations."""
+    if (found.folder.path / METRICS).is_file():
+        return found.folder.metrics
+    splits = {split: found.run.split(items) for split, items in measured.items()}
+    return found.run.metrics(dual_name(found.graph, found.options), splits, recovered(found.run, measured))
+
+
+def _recoveries(metrics: Metrics) -> Iterator[tuple[str, str, Recovery]]:
+    for data, splits in metrics.recovery.items():
+        for split, item in splits.items():
+            yield data, split, item
+
+
+def _recovery(metrics: Metrics) -> Iterator[Scores]:
+    """The multipliers of the run, and beside them what needs no learning."""
+    for data, split, item in _recoveries(metrics):
+        for name, ranking in {"multipliers": item, "margin": item.margin, "constant": item.constant}.items():
+            if ranking is not None:
+                scores = (ranking.auc, ranking.ndcg, ranking.spearman)
+                yield Scores(data, split, item.against, name, *scores)
+
+
+def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
+    """What sources draw, of the last split whose rows have multipliers: unseen rows where these have some, else train rows."""
+    for lane in found.run.lanes:
+        with_multipliers = [
+            split
+            for split, items in measured.items()
+            if lane.name in items and items[lane.name].profile.has_multipliers
+        ]
+        if not with_multipliers:
+            continue
+        split = with_multipliers[-1]
+        item = measured[split][lane.name]
+        multipliers = item.found.multipliers
+        assert multipliers is not None
+        live = torch.where(item.profile.live, multipliers, 0.0)
+        for drawing in drawings(found.graph, lane.name, lane.table, lane.program.layout, split, item.found.ids, live):
+            if isinstance(drawing, Picture):
+                yield Sketch(drawing.title, drawing.words, figure=drawing.figure)
+            else:
+                yield Sketch(drawing.title, drawing.words, rows=drawing.rows)

@@ -1,0 +1,101 @@
+"""Rows of the user's own file: what a run predicts for them, and what their constraints would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.near import nearest
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pdual.restoring import Restored
+    from pdual.runtime.lanes import Lane
+    from pdual.runtime.unseen import Unseen
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One row: the sum of the multipliers of its inequalities (of all its constraints where it has none), scaled; the largest
+    multiplier and its entry; how many are at their cap; the row's largest violation, None where the file lacks a field for it.
+    """
+
+    row: str
+    multiplier: float
+    largest: float
+    entry: str
+    at_cap: int
+    violation: float | None
+
+
+def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor]]:
+    """The rows' names, and what every model gives for them, by model and part: [rows, *axes]. Raises PD53x, PD731, PD732."""
+    unseen = _looked(found, file, data, multipliers=False)[1]
+    outputs = {name: values.cpu() for name, values in unseen.outputs.items()}
+    return [unseen.table.address(int(row)) for row in unseen.ids], outputs
+
+
+def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
+    """The rows of a file, the most costly first. Raises PD53x, PD730, PD731, PD732."""
+    import torch
+
+    from pdual.runtime.drawings.drawing import priced
+    from pdual.runtime.evaluation import Pass
+    from pdual.runtime.features import FeatureCache
+    from pdual.runtime.profile import Profile, address
+
+    lane, unseen = _looked(found, file, data, multipliers=True)
+    multipliers = unseen.multipliers
+    assert multipliers is not None
+    layout = lane.program.layout
+    residuals = torch.zeros_like(multipliers) if unseen.residuals is None else unseen.residuals
+    passed = Pass(unseen.ids, None, residuals, None, multipliers, {}, FeatureCache())
+    profile = Profile.of(passed, layout, lane.multipliers.caps)
+    assert profile.at_cap is not None
+    price, sizes = priced(layout, multipliers), multipliers.abs()
+    violation = profile.largest()
+    scored = []
+    for place in torch.argsort(price, descending=True, stable=True).tolist():
+        column = int(sizes[place].argmax())
+        name = unseen.table.address(int(unseen.ids[place]))
+        scored.append(
+            Scored(
+                row=name,
+                multiplier=float(price[place]),
+                largest=float(multipliers[place, column]),
+                entry=address(layout, column, name),
+                at_cap=int(profile.at_cap[place].sum()),
+                violation=None if unseen.residuals is None else float(violation[place]),
+            )
+        )
+    return scored
+
+
+def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
+    from pdual.runtime.unseen import look, multiplier_fields, prediction_fields, read_unseen
+
+    name = _data_set(found, data)
+    lane = next(item for item in found.run.lanes if item.name == name)
+    if multipliers and not lane.multipliers.active:
+        raise refuse("PD730", parts=f"`{name}`", kind="none")
+    graph = next(item for item in found.graph.data if item.data == name)
+    needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
+    own = next(item for item in found.graph.spec.data if item.name == name)
+    table = read_unseen(found.graph, own, file, needed, found.context)
+    return lane, look(found.run, found.graph, lane, table, multipliers)
+
+
+def _data_set(found: Restored, name: str | None) -> str:
+    names: Sequence[str] = [lane.name for lane in found.run.lanes]
+    shown = ", ".join(f"`{item}`" for item in names)
+    if name is None:
+        if len(names) > 1:
+            raise refuse("PD731", names=shown)
+        return names[0]
+    if name not in names:
+        raise refuse("PD707", name=name, names=shown, near=nearest(name, names))
+    return name

@@ -1,0 +1,1 @@
+"""How data sources draw their rows with the multipliers these have."""

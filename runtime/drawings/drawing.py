@@ -1,0 +1,97 @@
+"""What a source is handed to draw, and what it gives back; and who is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import torch
+from torch import Tensor
+
+from pdual.compiler.graph import Graph
+from pdual.compiler.layout import Layout, PartLayout, Sense
+from pdual.dsl import typed
+from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.source import BOUND_NAME
+from pdual.runtime.data import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class RowsToDraw:
+    """Some rows of a data set with their multipliers.
+
+    ``multipliers`` [n, columns], scaled, 0 where an entry is masked; ``price`` [n]: the sum over a row's inequalities (over all
+    its constraints where it has none) of their absolute values, what its requirements cost.
+    """
+
+    graph: Graph
+    data: typed.TypedData
+    table: Table
+    layout: Layout
+    split: str
+    ids: Tensor
+    multipliers: Tensor
+    price: Tensor
+
+    @property
+    def ranked(self) -> list[int]:
+        """Positions among the rows, the most costly first."""
+        return torch.argsort(self.price, descending=True, stable=True).tolist()
+
+    def address(self, position: int) -> str:
+        """How a row is called."""
+        return self.table.address(int(self.ids[position]))
+
+    def columns(self, parts: Sequence[PartLayout]) -> list[int]:
+        """The columns of some parts."""
+        return [column for part in parts for column in range(*self.layout.columns_of(part).indices(1 << 62))]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, and in words what it shows."""
+
+    title: str
+    figure: Figure
+    words: str
+
+
+@dataclass(frozen=True)
+class Quotations:
+    """Rows in words: the price and the texts of each, by field."""
+
+    title: str
+    words: str
+    rows: tuple[tuple[str, float, Mapping[str, str]], ...]
+
+
+Drawing: TypeAlias = Picture | Quotations
+
+
+def drawings(
+    graph: Graph, data: str, table: Table, layout: Layout, split: str, ids: Tensor, multipliers: Tensor
+) -> Sequence[Drawing]:
+    """What the data set's source draws; nothing where no row has a multiplier."""
+    if not multipliers.numel() or bool(multipliers.isnan().all()):
+        return ()
+    own = next(item for item in graph.spec.data if item.name == data)
+    draw = named(sources()[own.source or BOUND_NAME].drawing)
+    there = multipliers.nan_to_num(nan=0.0).double().cpu()
+    price = priced(layout, there)
+    found: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price))
+    return found
+
+
+def priced(layout: Layout, multipliers: Tensor) -> Tensor:
+    """The sum of a row's multipliers: of its inequalities, of all its constraints where it has none: [n]."""
+    limits = [
+        column
+        for part in layout.parts
+        if part.sense is Sense.AT_MOST
+        for column in range(*layout.columns_of(part).indices(layout.columns))
+    ]
+    return (multipliers[:, limits] if limits else multipliers).abs().sum(1)

@@ -1,0 +1,193 @@
+"""Rows that a run never saw: what its models predict for them, and what multipliers it gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.ir import Node, topological
+from pdual.compiler.program import Evaluation
+from pdual.dsl import typed
+from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.signature import part_names
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.types import ArrayType, FixedAxis, Kind, MemberOf, SetAxis
+from pdual.runtime.context import SourceContext
+from pdual.runtime.data import ColumnTable, Table, with_groups
+from pdual.runtime.lanes import Lane
+from pdual.runtime.run import Run
+from pdual.runtime.sources.table import read_fields
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """``outputs`` of the models by ``model`` or ``model.part``: [n, *axes]; ``multipliers`` [n, columns], scaled, 0 where an entry
+    is masked, None where they were not asked for; ``residuals`` [n, columns], scaled, None where the rows lack a field of a constraint.
+    """
+
+    table: Table
+    ids: Tensor
+    outputs: Mapping[str, Tensor]
+    multipliers: Tensor | None
+    residuals: Tensor | None
+
+
+def prediction_fields(data: DataGraph) -> set[str]:
+    """The fields, by part, that models of the spec read in this data set's blocks."""
+    calls = [node for node in topological(data.roots) if node.operation == "call"]
+    return _fields(argument for call in calls for argument in call.arguments)
+
+
+def multiplier_fields(data: DataGraph) -> set[str]:
+    """The fields, by part, that multipliers depend on, and whether an entry is there at all."""
+    masks = [part.mask for part in data.parts if part.mask is not None]
+    formulas = [formula.value for choice in data.duals for formula in choice.formulas]
+    return _fields([*data.features.values(), *masks, *formulas])
+
+
+def constraint_fields(data: DataGraph) -> set[str]:
+    """The fields, by part, that constraints read."""
+    return _fields(
+        [*(part.residual for part in data.parts), *(part.mask for part in data.parts if part.mask is not None)]
+    )
+
+
+def _fields(roots: Iterable[Node]) -> set[str]:
+    found = set()
+    for node in topological(roots):
+        if node.operation == "field":
+            _, name, component = node.attributes
+            found.add(f"{name}.{component}" if component else name)
+    return found
+
+
+def read_unseen(graph: Graph, data: typed.TypedData, file: Path, needed: set[str], context: SourceContext) -> Table:
+    """The rows of a file: ``needed`` fields have to be there, others are read where they are.
+
+    Columns as a table's (``--data`` of rows that are bound); what no column can hold, such as a graph, is read by the data
+    set's own source. Raises PD53x.
+    """
+    own = replace(
+        context,
+        name=data.name,
+        span=data.span,
+        knowns=graph.knowns,
+        fields={item.name: item for item in data.fields},
+        sets={name: tuple(labels) for name, labels in graph.labels.items()},
+        file=file,
+        files={data.name: file},
+    )
+    if all(isinstance(item.type, ArrayType) for item in data.fields) or data.source is None:
+        columns, texts = read_fields(own, file, {name for name in own.fields if _parts(own.fields[name]) & needed})
+        ids = torch.arange(len(next(iter((*columns.values(), *texts.values())))))
+        return ColumnTable(columns, {"new": ids}, str(file), texts=texts)
+    table: Table = named(sources()[data.source].builder)(data.settings, own)
+    return table
+
+
+def _parts(field: typed.TypedField) -> set[str]:
+    return set(part_names(field.name, field.type)) if isinstance(field.type, ArrayType) else {field.name}
+
+
+@torch.no_grad()
+def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) -> Unseen:
+    """One pass over all rows of a table. Fields that it lacks are 0, and nothing that is returned depends on them.
+
+    Raises PD730 where multipliers are asked for and those of some part are no function of the row, PD732 where a model has
+    no prediction for a new row.
+    """
+    _check_models(graph)
+    if multipliers:
+        _check_multipliers(lane)
+    data = next(item for item in graph.data if item.data == lane.name)
+    own = next(item for item in graph.spec.data if item.name == lane.name)
+    device, dtype = lane.train_ids.device, run.options.dtype
+    has = _held(table)
+    placed = _completed(table, own, graph).to(device, dtype)
+    ids = torch.cat(list(placed.splits.values())).sort().values
+    outputs: dict[str, list[Tensor]] = {}
+    read, residuals = [], []
+    hooks = [_listen(name, model, outputs) for name, model in run.problem.models.items()]
+    try:
+        for piece in torch.split(ids, lane.evaluation_batch):
+            rows = with_groups(placed.batch(piece), [len(piece)])
+            found = Evaluation(*lane.program.evaluate(rows.values, rows.ids))
+            residuals.append(found.residuals)
+            if multipliers:
+                values = lane.multipliers.read(rows.ids, found.features, rows.values, seen=False)
+                spread = lane.multipliers.spread(values)
+                read.append(spread if found.mask is None else torch.where(found.mask, spread, 0.0))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    whole = has is None or constraint_fields(data) <= has
+    return Unseen(
+        table,
+        ids.cpu(),
+        {name: torch.cat(pieces) for name, pieces in outputs.items()},
+        torch.cat(read) if multipliers else None,
+        torch.cat(residuals) if whole else None,
+    )
+
+
+def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor]]) -> RemovableHandle:
+    """Keep what a model returns, under its name and its parts' names."""
+
+    def keep(module: nn.Module, inputs: Any, found: Any) -> None:
+        for part, value in found.outputs.items():
+            outputs.setdefault(f"{name}.{part}" if part else name, []).append(value)
+
+    return model.register_forward_hook(keep)
+
+
+def _check_models(graph: Graph) -> None:
+    for model in graph.spec.models:
+        if model.architecture is not None and model.architecture.architecture == "free":
+            raise refuse("PD732", model=model.name)
+
+
+def _check_multipliers(lane: Lane) -> None:
+    for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True):
+        if not store.generalises:
+            raise refuse("PD730", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
+
+
+def _held(table: Table) -> set[str] | None:
+    """The fields that a table of columns has; None: all."""
+    return set(table.columns) if isinstance(table, ColumnTable) else None
+
+
+def _completed(table: Table, data: typed.TypedData, graph: Graph) -> Table:
+    """The table with 0 in the fields that it lacks."""
+    if not isinstance(table, ColumnTable):
+        return table
+    columns = dict(table.columns)
+    for field in data.fields:
+        assert isinstance(field.type, ArrayType)
+        for part in part_names(field.name, field.type):
+            if part not in columns:
+                columns[part] = torch.zeros(len(table), *_shape(field.type, graph), dtype=_kind(field.type))
+    return replace(table, columns=columns)
+
+
+def _shape(kind: ArrayType, graph: Graph) -> list[int]:
+    sizes = []
+    for axis in kind.axes:
+        if isinstance(axis, SetAxis):
+            sizes.append(graph.sizes[axis.set])
+        elif isinstance(axis, FixedAxis):
+            sizes.append(axis.size)
+    return sizes
+
+
+def _kind(kind: ArrayType) -> torch.dtype:
+    if isinstance(kind.element, MemberOf) or kind.element in (Kind.INT, Kind.ID):
+        return torch.int64
+    return torch.bool if kind.element is Kind.BOOL else torch.float64
