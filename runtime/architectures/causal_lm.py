@@ -76,7 +76,8 @@ class CausalLm(nn.Module):
         finally:
             self._wanted = self._seen = None
         assert seen is not None
-        return seen, logits if logits.dtype is torch.float64 else logits.float()
+        # What is held in half precision is read in whole.
+        return _whole(seen), _whole(logits)
 
     def read(self, batch: TokenBatch, logits: Tensor) -> Mapping[str, Tensor]:
         """The outputs by name, [total] each."""
@@ -198,6 +199,10 @@ def pairs_of(prompts: str | Sequence[str], answers: str | Sequence[str]) -> list
     rows = max(len(item) for item in (prompts, answers) if not isinstance(item, str))
     columns = ([item] * rows if isinstance(item, str) else item for item in (prompts, answers))
     return list(zip(*columns, strict=True))
+
+
+def _whole(values: Tensor) -> Tensor:
+    return values if values.dtype is torch.float64 else values.float()
 
 
 def _trainable(model: Any, settings: CausalLmSettings, span: Span) -> Any:

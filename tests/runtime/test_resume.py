@@ -106,3 +106,22 @@ def test_another_seed_is_another_run() -> None:
     solve(made(KINDS["pointwise"]), Options(precision="float64", save=first.keep))
     solve(made(KINDS["pointwise"]), Options(precision="float64", save=second.keep, seed=1))
     assert any(not torch.equal(tensor, second.tensors[name]) for name, tensor in first.tensors.items())
+
+
+def test_saving_pauses_for_longer_where_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("pdual.runtime.solver.time.perf_counter", lambda: now)
+    saved: list[float] = []
+
+    def save(state: Mapping[str, Any]) -> None:
+        nonlocal now
+        saved.append(now)
+        now += 10.0
+
+    def log(line: Any) -> None:
+        nonlocal now
+        now += 35.0
+
+    solve(made(KINDS["pointwise"]), Options(save=save, log=log, save_every=30.0, precision="float64"))
+    # Iterations end at 35, 80, 115 and 150, where the run ends; after ten seconds of saving come two hundred without.
+    assert saved == [35.0, 150.0]
