@@ -171,4 +171,10 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("claims are {names}",),
         help=("did you mean `{near}`?",),
     ),
+    Entry(
+        "PD716",
+        "there is no constant `{name}` that may be given",
+        notes=("these may be: {names}",),
+        help=("did you mean `{near}`?",),
+    ),
 )

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli import check, compare, explain, fmt, lsp, run, verify
+from pdual.cli import bounds, check, compare, explain, fmt, lsp, run, verify
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -30,6 +30,7 @@ app.command("fmt")(fmt.fmt)
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("bounds")(bounds.bounds)
 app.command("verify")(verify.verify)
 app.command("lsp")(lsp.lsp)
 
