@@ -25,7 +25,6 @@ from pdual.dsl.operations.interval import (
     reciprocal,
     square,
     subtract,
-    union,
 )
 
 Slopes = tuple["Interval | None", ...]
@@ -44,7 +43,7 @@ def _quotient(x: Interval, y: Interval) -> Slopes:
 
 
 def _sign(x: Interval) -> Slopes:
-    return (Interval(-1.0 if x.lo < 0 else 1.0, 1.0 if x.hi > 0 else -1.0) if x != FALSE else Interval(-1.0, 1.0),)
+    return (Interval(-1.0 if x.lo <= 0 else 1.0, 1.0 if x.hi >= 0 else -1.0),)
 
 
 def _half_root(x: Interval) -> Slopes:
@@ -134,5 +133,3 @@ _RULES: Mapping[str, Callable[..., Slopes]] = {
     "atan2": _atan2,
     "as_real": lambda x: (_ONE,),
 }  # fmt: skip
-
-__all__ = ["Slopes", "slopes", "union"]

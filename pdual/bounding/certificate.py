@@ -1,7 +1,7 @@
 """The certificate: the paper's bounds as numbers where every constant is known, as an expression in what is missing otherwise.
 
 Vector form of the theorems, in scaled units: L Gamma becomes the sum of L_i Gamma_i, L^2 the sum of L_i^2, B nu_Phi the sum of B_i
-nu_Phi (nu_Phi bounds every entry's error); violations are the Euclidean norm over entries.
+nu_Phi, zeta that of every entry; violations are the Euclidean norm over entries, whose sampling error is at most n zeta.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sympy
 
 B0, B, L0, LC, L2, L1, MU, G, S = sympy.symbols("B0 B L0 LC L2 L1 mu Gamma s", nonnegative=True)
 NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO = sympy.symbols("nuH nuPhi zeta0 zeta zetaL rho", nonnegative=True)
-N, N0, DELTA, R0, R, RL = sympy.symbols("N N0 delta R0 R RL", positive=True)
+N, N0, DELTA, R0, R, RL, W, COUNT = sympy.symbols("N N0 delta R0 R RL W n", positive=True)
 
 #: What each symbol stands for.
 MEANINGS: Mapping[str, str] = {
@@ -26,6 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "nuPhi": "L1 distance of the dual class from the optimal multiplier", "zeta0": "uniform convergence of the objective",
     "zeta": "uniform convergence of a row", "zetaL": "uniform convergence of the dual class", "rho": "penalty",
     "N": "rows of the constraints", "N0": "rows of the objective", "delta": "probability of failure of each event",
+    "W": "sum of max(B_i, Gamma_i / rho) over entries", "n": "entries a row",
     "R0": "Rademacher complexity of the objective's class", "R": "of a row's class", "RL": "of the dual class",
 }  # fmt: skip
 
@@ -53,12 +54,11 @@ def formulas() -> Mapping[str, tuple[str, Any]]:
     zeta_a = (G + RHO * B) * ZETA
     delta_d = B * NUPHI + ZETA0 + G * ZETA
     c = L0 + LC
-    delta_f = sympy.sqrt(2 * L2 / MU * (delta_d + ZETA0 + c * NUH)) + sympy.sqrt(2 * L2 * c * NUH / MU) + ZETA
+    delta_f = sympy.sqrt(2 * L2 / MU * (delta_d + ZETA0 + c * NUH)) + sympy.sqrt(2 * L2 * c * NUH / MU) + COUNT * ZETA
     gap = (L0 + L1 * B0 / S) * NUH
     delta_o = ZETA0 + delta_d + gap + (G + B * MU / L2) * delta_f
     sensitivity = gap + B * NUPHI + 2 * ZETA0 + 2 * G * ZETA + B * ZETAL
-    # The paper's max(B, Gamma / rho), over entries that are summed.
-    widest = sympy.Max(B, G / RHO)
+    widest = W  # the paper's max(B, Gamma / rho)
     delta_d_a = widest * NUPHI + ZETA0 + zeta_a
     c_a = L0 + LC + RHO * B * L1
     epsilon = delta_d_a + ZETA0 + c_a * NUH
@@ -71,7 +71,7 @@ def formulas() -> Mapping[str, tuple[str, Any]]:
         "Delta_O": ("|E l0 - P*|", delta_o),
         "sensitivity": ("slack of the subgradient inequality", sensitivity),
         "Delta_D augmented": ("|D* - D*_Phi|", delta_d_a),
-        "Delta_F augmented": ("E ||[l]_+||", delta_r + ZETA),
+        "Delta_F augmented": ("E ||[l]_+||", delta_r + COUNT * ZETA),
         "Delta_O augmented": ("|E l0 - P*|", ZETA0 + delta_d_a + gap + (G + RHO / 2 * widest) * delta_r),
         "sensitivity augmented": (
             "slack of the subgradient inequality", gap + widest * NUPHI + 2 * ZETA0 + 2 * zeta_a + widest * ZETAL,
@@ -98,7 +98,7 @@ def certificate(known: Mapping[str, float]) -> list[Bound]:
 
 
 def _symbols() -> list[Any]:
-    return [B0, B, L0, LC, L2, L1, MU, G, S, NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO, N, N0, DELTA, R0, R, RL]
+    return [B0, B, L0, LC, L2, L1, MU, G, S, NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO, N, N0, DELTA, R0, R, RL, W, COUNT]
 
 
 def _missing(expression: Any, known: Mapping[str, float]) -> bool:

@@ -43,7 +43,7 @@ def report(graph: Graph, given: Mapping[str, str], run: Path | None) -> Report:
     parts = part_constants(graph)
     objective = objective_constants(graph)
     known = {"rho": graph.spec.solve.rho, **_from_run(run), **_numbers(given)}
-    known |= _derived(parts, objective)
+    known |= _derived(parts, objective, known["rho"])
     found = assumptions(graph, parts, objective, known)
     return Report(
         tuple(parts), objective, tuple(found), known, tuple(certificate(known)), tuple(_advice(parts, objective, known))
@@ -79,7 +79,7 @@ def _from_run(run: Path | None) -> dict[str, float]:
     return {"N": rows, "N0": rows, **penalty}
 
 
-def _derived(parts: Sequence[Constants], objective: Objective) -> dict[str, float]:
+def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> dict[str, float]:
     return {
         "B0": objective.bound,
         "B": fsum(part.entries * part.bound for part in parts),
@@ -87,6 +87,8 @@ def _derived(parts: Sequence[Constants], objective: Objective) -> dict[str, floa
         "LC": fsum(part.lipschitz_caps for part in parts),
         "L1": fsum(part.lipschitz_sum for part in parts),
         "L2": fsum(part.lipschitz_squares for part in parts),
+        "W": fsum(part.entries * max(part.bound, part.cap / rho) for part in parts),
+        "n": float(sum(part.entries for part in parts)),
         "Gamma": fsum(part.entries * part.cap for part in parts),
         # No strong convexity is known as none: what is divided by it is then missing, not infinite.
         **({"mu": objective.strong} if objective.strong > 0 else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from math import isfinite
 from typing import TypeAlias
 
@@ -30,14 +31,10 @@ def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Cur
                 at = dict(zip(part.axes, members, strict=True))
                 constant: float | None = None
                 kind: Curvature | None = None
-                try:
+                with suppress(Breaks):
                     constant = rules.lipschitz(part.residual, at)
-                except Breaks:
-                    pass
-                try:
+                with suppress(Breaks):
                     kind = rules.curvature(part.residual, at)
-                except Breaks:
-                    pass
                 found[part.layout.family, part.layout.part, members] = (constant, kind)
         remembered[data] = found
     return remembered[data]
