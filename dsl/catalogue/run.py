@@ -242,4 +242,10 @@ ENTRIES: tuple[Entry, ...] = (
         "model `{model}` holds a vector for every train row, and none for a new one",
         help=("give it an architecture that reads the row, such as `mlp(hidden = [128])`",),
     ),
+    Entry(
+        "PD716",
+        "there is no constant `{name}` that may be given",
+        notes=("these may be: {names}",),
+        help=("did you mean `{near}`?",),
+    ),
 )

@@ -5,6 +5,7 @@ The interpreter and the program ask the same ``Calls``; arguments that differ in
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
 from collections.abc import Mapping
@@ -38,11 +39,14 @@ class Call:
     names: tuple[str, ...]
     outputs: Mapping[str, Value]
     directions: Mapping[str, Value]
+    others: Mapping[str, Value]
     features: Mapping[str, Value]
 
 
 class Calls:
-    """The calls of a case so far. ``shift`` moves every real output along its call's direction."""
+    """The calls of a case so far. ``shift`` moves every real output along its call's direction; ``blend`` from 0 to 1 moves
+    it to another point within its range.
+    """
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Calls:
         drawing: Drawing,
     ) -> None:
         self.shift = 0.0
+        self.blend = 0.0  # how far outputs are on their way to each call's other point
         self._case = case
         self._signatures = signatures
         self._feature_types = features
@@ -63,7 +68,10 @@ class Calls:
     def outputs(self, model: str, arguments: tuple[Value, ...]) -> Value:
         """What the interpreter is given: the only unnamed output, or values by name."""
         call = self.call(model, arguments)
-        found = {name: _moved(value, call.directions[name], self.shift) for name, value in call.outputs.items()}
+        if self.blend:
+            found = {name: _blended(value, call.others[name], self.blend) for name, value in call.outputs.items()}
+        else:
+            found = {name: _moved(value, call.directions[name], self.shift) for name, value in call.outputs.items()}
         return found[""] if set(found) == {""} else found
 
     def features(self, model: str, arguments: tuple[Value, ...]) -> Value:
@@ -92,7 +100,19 @@ class Calls:
             else {item.name: self._drawing.made_up(item, length, source) for item in signature.outputs}
         )
         directions = {item.name: _direction(outputs[item.name], source) for item in signature.outputs}
-        return Call(numbers, names, outputs, directions, self._features(model, outputs, signature, source))
+        lengths = {item.name: len(outputs[item.name]) if _is_ragged(item) else 1 for item in signature.outputs}
+        others = {item.name: self._drawing.made_up(item, lengths[item.name], source) for item in signature.outputs}
+        return Call(numbers, names, outputs, directions, others, self._features(model, outputs, signature, source))
+
+    def distance(self) -> float:
+        """Of the two points of all calls, in the Euclidean norm."""
+        found = []
+        for calls in self._met.values():
+            for call in calls:
+                for name, value in call.outputs.items():
+                    pairs = zip(flat(value), flat(call.others[name]), strict=True)
+                    found += [abs(one - other) for one, other in pairs if isinstance(one, float | complex)]
+        return math.hypot(*found)
 
     def _features(
         self, model: str, outputs: Mapping[str, Value], signature: Signature, source: random.Random
@@ -227,6 +247,12 @@ def _moved(value: Value, direction: Value, shift: float) -> Value:
     if isinstance(value, list):
         return [_moved(item, way, shift) for item, way in zip(value, direction, strict=True)]
     return value + shift * direction if isinstance(value, float | complex) else value
+
+
+def _blended(value: Value, other: Value, share: float) -> Value:
+    if isinstance(value, list):
+        return [_blended(item, end, share) for item, end in zip(value, other, strict=True)]
+    return (1 - share) * value + share * other if isinstance(value, float | complex) else value
 
 
 def _normals(shape: tuple[int, ...], source: random.Random) -> Value:

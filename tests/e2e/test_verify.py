@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from running import say
+from running import ROOT, say
 
 import pdual.dsl.operations.interval as interval_module
 from pdual.dsl.operations import OPERATIONS
@@ -19,45 +19,7 @@ from pdual.runtime.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase, RowsCase
 from pdual.verifying.claims import CLAIMS
 
-SPEC = """problem everything "every kind of dual, masks, groups, complex values and tokens"
-set kind = 0..2
-data d {
-  x: real in [-1, 1]
-  z: real[kind]
-  c: complex[kind]
-  label: kind
-  task: id
-  good: bool
-  words: text
-}
-model f(x: real, z: real[kind]) -> { y: real in [0, 1], w: real[kind], q: complex[kind] }
-model lm(words: text) -> real[token]
-model h(z: real[kind]) -> real[kind] = mlp(hidden = [8])
-minimize squared_norm(h) / 2
-over r in d {
-  let p = f(r.x, r.z)
-  let told = lm(r.words)
-  let near[k in kind] = exp(tanh(p.w[k])) + abs2(p.q[k] - r.c[k]) / (1 + r.x^2)
-  minimize (p.y - r.x)^2 + sum[k in kind](near[k]) + log(2 + p.y) - mean[t in token](told[t]) scale 3
-  subject to
-    box[k in kind]: -1 <= p.w[k] <= 2 + r.z[k]
-    others[k in kind where k != r.label]: p.w[r.label] - p.w[k] >= 0.5
-    flows[k in kind]: abs(p.q[k] * conj(r.c[k])) <= 4
-    level: sum[k in kind](p.w[k]) == r.x
-    calm: max[k in kind](p.w[k]) + p.y <= 3
-  dual box = pointwise(cap = 10)
-  dual others = learned(mlp(hidden = [4]), on = r.z, cap = 5)
-  dual flows = shared(cap = 7)
-  dual level = hybrid(cap = 9)
-  dual calm = 8 * sigmoid(h(r.z)[0])
-  metric gap = p.y / r.x - 1
-}
-over group t of d by task {
-  let s[i in t] = f(i.x, i.z).y
-  minimize mean[a in t where a.good, b in t where not b.good](softplus(s[b] - s[a]))
-}
-solve { outer = 1, rho = 5, rho_equal = 50 }
-"""
+SPEC = (ROOT / "tests" / "mutation" / "everything.pdual").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

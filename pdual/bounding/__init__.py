@@ -1,0 +1,1 @@
+"""``pdual bounds``: what can be said of a spec's constraints and of its solution, with the derivation."""

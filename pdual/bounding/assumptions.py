@@ -1,0 +1,132 @@
+"""The paper's assumptions, one by one: whether a spec meets them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from pdual.bounding.parts import Constants, Objective
+from pdual.compiler.graph import Graph
+from pdual.dsl.operations.operation import Curvature
+
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One assumption, its verdict, and the reason."""
+
+    name: str
+    verdict: str
+    why: str
+
+
+def assumptions(
+    graph: Graph, parts: Sequence[Constants], objective: Objective, known: Mapping[str, float]
+) -> list[Assumption]:
+    """All of them, in the paper's order."""
+    return [
+        _one_distribution(graph, objective),
+        _bounded(parts, objective),
+        _capped(parts),
+        _given("uniform convergence", known, ("zeta0", "zeta"), ("R0", "R"), "rates of the loss classes"),
+        _given("approximation of the multiplier", known, ("nuPhi",), (), "the distance of the dual class from lambda*"),
+        _curved(parts, objective),
+        _lipschitz(parts, objective),
+        _given("approximate convexity of the model class", known, ("nuH",), (), "the distance from the convex hull"),
+        _slater(parts, known),
+        _given("complexity of the dual class", known, ("zetaL",), ("RL",), "the rate of the dual class"),
+    ]
+
+
+def covered(found: Sequence[Assumption]) -> bool:
+    """Whether no assumption fails: otherwise the bounds are not covered by the paper's theorems."""
+    return all(item.verdict != FAILS for item in found)
+
+
+def _one_distribution(graph: Graph, objective: Objective) -> Assumption:
+    name = "one set of rows"
+    constrained = {data.data for data in graph.data if data.parts}
+    if not objective.data:
+        return Assumption(name, FAILS, "the objective reads no rows: it does not depend on predictions")
+    if constrained and set(objective.data) != constrained:
+        over = f"the objective is over {', '.join(objective.data)}, constraints over {', '.join(sorted(constrained))}"
+        return Assumption(name, FAILS, f"{over}: strong convexity says nothing on the rows of the constraints")
+    return Assumption(name, HOLDS, f"objective and constraints are over {', '.join(objective.data)}")
+
+
+def _bounded(parts: Sequence[Constants], objective: Objective) -> Assumption:
+    open_ = [part.name for part in parts if not isfinite(part.bound)]
+    if not isfinite(objective.bound):
+        open_ = ["the objective", *open_]
+    if open_:
+        why = f"no bound of {', '.join(open_)}: declare ranges (`in [lo, hi]`) of the outputs and fields that they read"
+        return Assumption("bounded losses", FAILS, why)
+    return Assumption("bounded losses", HOLDS, f"B0 = {objective.bound:.6g}, largest B = {_largest(parts):.6g}, scaled")
+
+
+def _largest(parts: Sequence[Constants]) -> float:
+    return max((part.bound for part in parts), default=0.0)
+
+
+def _capped(parts: Sequence[Constants]) -> Assumption:
+    open_ = [part.name for part in parts if not isfinite(part.cap)]
+    if open_:
+        return Assumption("bounded multipliers", FAILS, f"{', '.join(open_)} has no cap")
+    return Assumption("bounded multipliers", HOLDS, "every multiplier has a cap")
+
+
+def _given(
+    name: str, known: Mapping[str, float], direct: Sequence[str], through: Sequence[str], what: str
+) -> Assumption:
+    if all(item in known for item in direct):
+        return Assumption(name, HOLDS, "given: " + ", ".join(f"{item} = {known[item]:g}" for item in direct))
+    if through and all(item in known for item in (*through, "N", "N0", "delta")):
+        return Assumption(name, HOLDS, "by the Rademacher complexities that were given: an estimate")
+    return Assumption(name, UNKNOWN, f"{what} must be estimated: --know {' --know '.join(f'{d}=...' for d in direct)}")
+
+
+def _curved(parts: Sequence[Constants], objective: Objective) -> Assumption:
+    name = "convex losses, strongly convex objective"
+    wrong = [p for p in parts if p.curvature not in (Curvature.AFFINE, *([] if p.equality else [Curvature.CONVEX]))]
+    if wrong:
+        first = wrong[0].breaks[0] if wrong[0].breaks else f"it is {wrong[0].curvature}"
+        return Assumption(name, FAILS, f"{wrong[0].name} is not convex by the rules: {first}")
+    if objective.curvature not in (Curvature.AFFINE, Curvature.CONVEX):
+        first = objective.breaks[0] if objective.breaks else f"it is {objective.curvature}"
+        return Assumption(name, FAILS, f"the objective is not convex by the rules: {first}")
+    if objective.strong <= 0:
+        return Assumption(
+            name,
+            FAILS,
+            "convex, but mu = 0: some prediction is not curved; with nuH = 0 the augmented bound needs no mu",
+        )
+    return Assumption(name, HOLDS, f"convex by the rules, mu = {objective.strong:.6g}")
+
+
+def _lipschitz(parts: Sequence[Constants], objective: Objective) -> Assumption:
+    open_ = [p.name for p in parts if not isfinite(p.lipschitz)]
+    reasons = [reason for p in parts if not isfinite(p.lipschitz) for reason in p.breaks]
+    if not isfinite(objective.lipschitz):
+        open_, reasons = ["the objective", *open_], [*objective.breaks, *reasons]
+    if open_:
+        first = f": {reasons[0]}" if reasons else ""
+        return Assumption("Lipschitz losses", FAILS, f"no constant of {', '.join(open_)}{first}")
+    largest = max((p.lipschitz for p in parts), default=0.0)
+    return Assumption("Lipschitz losses", HOLDS, f"L0 = {objective.lipschitz:.6g}, largest L = {largest:.6g}, scaled")
+
+
+def _slater(parts: Sequence[Constants], known: Mapping[str, float]) -> Assumption:
+    name = "strict feasibility"
+    equalities = [part.name for part in parts if part.equality]
+    if equalities:
+        return Assumption(name, FAILS, f"{', '.join(equalities)} is an equality, which has no interior: not covered")
+    never = [part.name for part in parts if part.range.lo >= 0]
+    if never:
+        return Assumption(name, FAILS, f"{', '.join(never)} is never met with a margin within the declared ranges")
+    if "s" in known:
+        return Assumption(name, HOLDS, f"given: s = {known['s']:g}")
+    margins = [-part.range.lo for part in parts if isfinite(part.range.lo)]
+    most = f" (at most {min(margins):.6g} by the ranges)" if margins else ""
+    return Assumption(name, UNKNOWN, f"the margin must be measured: --know s=...{most}")

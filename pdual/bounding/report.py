@@ -1,0 +1,170 @@
+"""What ``pdual bounds`` reports: claims with derivations, assumptions, the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum, inf, isfinite
+from pathlib import Path
+from typing import Any
+
+from pdual.bounding.assumptions import Assumption, assumptions, covered
+from pdual.bounding.certificate import MEANINGS, Bound, certificate
+from pdual.bounding.parts import Constants, Objective, objective_constants, part_constants, scaling_advice
+from pdual.compiler.graph import Graph
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.near import nearest
+from pdual.explaining.render import table
+from pdual.explaining.text import between, number
+
+#: What a user may give; the rest is derived.
+GIVEN = ("s", "nuH", "nuPhi", "zeta0", "zeta", "zetaL", "R0", "R", "RL", "N", "N0", "delta", "rho")
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of it; ``known`` are the constants that went into the certificate."""
+
+    parts: tuple[Constants, ...]
+    objective: Objective
+    assumptions: tuple[Assumption, ...]
+    known: Mapping[str, float]
+    bounds: tuple[Bound, ...]
+    advice: tuple[str, ...]
+
+    @property
+    def covered(self) -> bool:
+        """Whether no assumption fails."""
+        return covered(self.assumptions)
+
+
+def report(graph: Graph, given: Mapping[str, str], run: Path | None) -> Report:
+    """The report on a lowered spec. Raises PD716 for a constant that may not be given, PD704 where it is no number."""
+    parts = part_constants(graph)
+    objective = objective_constants(graph)
+    known = {"rho": graph.spec.solve.rho, **_from_run(run), **_numbers(given)}
+    known |= _derived(parts, objective, known["rho"])
+    found = assumptions(graph, parts, objective, known)
+    return Report(
+        tuple(parts), objective, tuple(found), known, tuple(certificate(known)), tuple(_advice(parts, objective, known))
+    )
+
+
+def _numbers(given: Mapping[str, str]) -> dict[str, float]:
+    found = {}
+    for name, text in given.items():
+        if name not in GIVEN:
+            known = ", ".join(f"`{item}`" for item in GIVEN)
+            raise refuse("PD716", name=name, names=known, near=nearest(name, GIVEN))
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < inf:
+            raise refuse("PD704", option="--know", expected="a number that is not negative", found=text)
+        found[name] = value
+    return found
+
+
+def _from_run(run: Path | None) -> dict[str, float]:
+    """Rows that were trained on, and the last penalty."""
+    if run is None:
+        return {}
+    from pdual.runtime.folder import RunFolder
+
+    folder = RunFolder.open(run)
+    rows = float(folder.metrics.multipliers.rows)
+    log = folder.log
+    penalty = {"rho": float(log[-1].rho)} if log and log[-1].rho else {}
+    return {"N": rows, "N0": rows, **penalty}
+
+
+def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> dict[str, float]:
+    return {
+        "B0": objective.bound,
+        "B": fsum(part.entries * part.bound for part in parts),
+        "L0": objective.lipschitz,
+        "LC": fsum(part.lipschitz_caps for part in parts),
+        "L1": fsum(part.lipschitz_sum for part in parts),
+        "L2": fsum(part.lipschitz_squares for part in parts),
+        "W": fsum(part.entries * max(part.bound, part.cap / rho) for part in parts),
+        "n": float(sum(part.entries for part in parts)),
+        "Gamma": fsum(part.entries * part.cap for part in parts),
+        # No strong convexity is known as none: what is divided by it is then missing, not infinite.
+        **({"mu": objective.strong} if objective.strong > 0 else {}),
+    }
+
+
+def _advice(parts: Sequence[Constants], objective: Objective, known: Mapping[str, float]) -> Iterator[str]:
+    yield from scaling_advice(parts)
+    margin = known.get("s", 0.0)
+    width = objective.range.hi - objective.range.lo
+    if margin > 0 and isfinite(width):
+        advised = width / margin
+        small = [part.name for part in parts if part.cap < advised]
+        yield f"caps of {advised:.6g} cannot bind at the optimum: (largest - smallest objective) / s"
+        if small:
+            yield f"smaller than that: the cap of {', '.join(small)}"
+
+
+def lines(found: Report) -> Iterator[str]:
+    """The report for people."""
+    yield "constraints, scaled"
+    head = ("part", "entries", "form", "in", "L", "curvature", "cap")
+    yield from (f"  {row}" for row in table([head, *map(_part, found.parts)]))
+    for part in found.parts:
+        for reason in part.breaks:
+            yield f"    {part.name}: {reason}"
+    yield "objective, scaled"
+    objective = found.objective
+    shape = str(objective.curvature) if objective.curvature is not None else "no rule"
+    yield f"  in {between(*objective.range)}, L0 = {_constant(objective.lipschitz)}, {shape}, mu = {number(objective.strong)}"
+    for reason in objective.breaks:
+        yield f"    {reason}"
+    yield "assumptions of the paper"
+    yield from (f"  {row}" for row in table([(item.name, item.verdict, item.why) for item in found.assumptions]))
+    yield "certificate" + ("" if found.covered else ": not covered, since an assumption fails")
+    if found.covered:
+        for bound in found.bounds:
+            yield f"  {bound.name}: {bound.bounds} <= {bound.left}"
+        missing = sorted({name for bound in found.bounds for name in bound.missing})
+        yield from (f"    {name}: {MEANINGS[name]}" for name in missing)
+    if found.advice:
+        yield "advice"
+        yield from (f"  {item}" for item in found.advice)
+
+
+def _part(part: Constants) -> tuple[str, ...]:
+    shape = str(part.curvature) if part.curvature is not None else "no rule"
+    form = "== 0" if part.equality else "<= 0"
+    return (
+        part.name,
+        str(part.entries),
+        form,
+        between(*part.range),
+        _constant(part.lipschitz),
+        shape,
+        number_or(part.cap),
+    )
+
+
+def number_or(value: float) -> str:
+    """A number, or ``inf``."""
+    return number(value) if isfinite(value) else "inf"
+
+
+def _constant(value: float) -> str:
+    return number(value) if isfinite(value) else "none"
+
+
+def as_json(found: Report) -> dict[str, Any]:
+    """The report in the command's JSON document; the certificate is null where it is not covered."""
+    return {
+        "parts": [asdict(part) for part in found.parts],
+        "objective": asdict(found.objective),
+        "assumptions": [asdict(item) for item in found.assumptions],
+        "constants": dict(found.known),
+        "covered": found.covered,
+        "certificate": [asdict(bound) for bound in found.bounds] if found.covered else None,
+        "advice": list(found.advice),
+    }

@@ -1,0 +1,113 @@
+"""Claims about rows as functions of the predictions: Lipschitz constants and curvature hold between any two points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from math import isfinite
+from typing import TypeAlias
+
+from pdual.compiler.compile import make_walk
+from pdual.compiler.prediction import Breaks, Predictions
+from pdual.dsl.operations.operation import Curvature
+from pdual.verifying.case import RowsCase
+from pdual.verifying.claim import Case, Claim
+from pdual.verifying.claims_rows import over_rows
+from pdual.verifying.subject import Fallen, Meant, Session, Subject, Undefined
+
+Key: TypeAlias = tuple[str, str, tuple[int, ...]]
+#: Rounding, relative to the largest number on the way.
+ROUNDING = 1e-11
+
+
+def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Curvature | None]]:
+    """Lipschitz constant and curvature of every entry, in the problem's units; None where no rule gives one."""
+    remembered: dict[str, dict[Key, tuple[float | None, Curvature | None]]] = subject.__dict__.setdefault("_shapes", {})
+    if data not in remembered:
+        rules = Predictions(make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes))
+        found: dict[Key, tuple[float | None, Curvature | None]] = {}
+        for part in subject.data(data).parts:
+            for members in part.layout.members:
+                at = dict(zip(part.axes, members, strict=True))
+                constant: float | None = None
+                kind: Curvature | None = None
+                with suppress(Breaks):
+                    constant = rules.lipschitz(part.residual, at)
+                with suppress(Breaks):
+                    kind = rules.curvature(part.residual, at)
+                found[part.layout.family, part.layout.part, members] = (constant, kind)
+        remembered[data] = found
+    return remembered[data]
+
+
+def _points(subject: Subject, case: Case) -> tuple[Session, list[list[Meant]]]:
+    """What the interpreter says at a case's predictions, at others, and half way."""
+    assert isinstance(case, RowsCase)
+    session = subject.session(case)
+    found = [session.rows]
+    if not all(isfinite(entry.residual) for row in session.rows for entry in row.entries.values()):
+        raise Undefined("numbers overflow")
+    try:
+        for blend in (1.0, 0.5):
+            session.calls.blend = blend
+            found.append(subject.meant(case, session.calls, metrics=False))
+    finally:
+        session.calls.blend = 0.0
+    return session, found
+
+
+def _entries(points: list[list[Meant]]) -> Iterator[tuple[int, Key, list[float]]]:
+    for number, rows in enumerate(zip(*points, strict=True)):
+        for key in rows[0].entries:
+            entries = [row.entries[key] for row in rows]
+            if not any(entry.masked for entry in entries):
+                yield number, key, [entry.residual for entry in entries]
+
+
+def check_lipschitz(subject: Subject, case: Case) -> None:
+    """|g(p) - g(q)| <= L |p - q| for the predictions p of the case and others q within their ranges."""
+    assert isinstance(case, RowsCase)
+    constants = _constants(subject, case.data)
+    if all(constant is None for constant, _ in constants.values()):
+        raise Undefined("no constant is claimed")
+    session, points = _points(subject, case)
+    distance = session.calls.distance()
+    slack = ROUNDING * session.largest
+    for number, key, (one, other, _) in _entries(points):
+        constant = constants.get(key, (None, None))[0]
+        if constant is not None and abs(one - other) > constant * distance * (1 + 1e-9) + slack:
+            raise Fallen(
+                f"{_name(key)} in row {number} changes by {abs(one - other):.10g} over a distance of {distance:.10g}: more than"
+                f" L = {constant:.10g}"
+            )
+
+
+def check_curvature(subject: Subject, case: Case) -> None:
+    """Half way between two points a convex row is at most the mean, a concave one at least, an affine one both."""
+    assert isinstance(case, RowsCase)
+    constants = _constants(subject, case.data)
+    if all(kind is None for _, kind in constants.values()):
+        raise Undefined("no curvature is claimed")
+    session, points = _points(subject, case)
+    slack = ROUNDING * session.largest
+    for number, key, (one, other, middle) in _entries(points):
+        kind = constants.get(key, (None, None))[1]
+        above = middle - (one + other) / 2
+        if kind is None:
+            continue
+        if (kind is not Curvature.CONCAVE and above > slack) or (kind is not Curvature.CONVEX and above < -slack):
+            raise Fallen(f"{_name(key)} in row {number} is {above:.10g} above the mean half way, and is claimed {kind}")
+
+
+def _name(key: Key) -> str:
+    family, part, members = key
+    return f"{family}.{part}{list(members)}" if part else f"{family}{list(members)}"
+
+
+CLAIMS = (
+    Claim(
+        "lipschitz", "between any predictions a row changes no faster than its Lipschitz constant", over_rows,
+        check_lipschitz, RowsCase, every=4,
+    ),
+    Claim("curvature", "a row bends the way that the rules say", over_rows, check_curvature, RowsCase, every=4),
+)  # fmt: skip

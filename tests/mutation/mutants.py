@@ -1,0 +1,261 @@
+"""Mechanical mutants of every operation's rules and of the Lagrangian and the dual updates, and what kills them.
+
+    python tests/mutation/mutants.py [--sample 100] [--seed 0] [--only lagrangian] [--list]
+
+One line of source is changed at a time (sign, min for max, swapped operands, a constant, a dropped detach or minus, the other end of an
+interval, the other part of a complex number). A mutant is killed by ``pdual verify`` on a spec that uses everything, else by the generated
+suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals; the rest survive and are listed. Needs
+a system with fork.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import io
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TARGETS = (
+    *(f"dsl/operations/{name}.py" for name in ("arithmetic", "complex_numbers", "elementary", "logic", "losses", "reductions")),
+    *(f"dsl/operations/{name}.py" for name in ("interval", "slopes", "rules")),
+    "runtime/lagrangian.py",
+    *(f"runtime/duals/{name}.py" for name in ("pointwise", "shared", "hybrid", "fixed", "store", "regression", "learned")),
+)  # fmt: skip
+SUITE = (
+    "tests/dsl/test_operations.py", "tests/dsl/test_interval.py", "tests/dsl/test_slopes.py", "tests/runtime/test_lagrangian.py",
+    "tests/compiler/test_ranges.py", "tests/compiler/test_prediction.py", "tests/runtime/test_duals.py",
+    "tests/compiler/test_agreement.py",
+)  # fmt: skip
+LIMIT = 240  # seconds for one mutant: what never ends is killed too
+
+BROKEN = 9
+
+BINARY = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
+COMPARED = {
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+NAMES = {
+    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "re": "im", "im": "re", "lo": "hi", "hi": "lo",
+    "low": "high", "high": "low", "cos": "sin", "sin": "cos", "TRUE": "FALSE", "FALSE": "TRUE", "add": "subtract", "subtract": "add",
+    "CONVEX": "CONCAVE", "CONCAVE": "CONVEX", "sub": "add", "and_": "or_", "residuals": "multipliers", "relaxed": "residuals",
+}  # fmt: skip
+TEXTS = {
+    "+": "-", "-": "+", "+-": "-+", "add": "subtract", "subtract": "add", "multiply": "divide", "divide": "multiply", "cos": "sin",
+    "sin": "cos", "exp": "cos", "square": "negate", "logical_and": "logical_or", "logical_or": "logical_and", "maximum": "minimum",
+    "minimum": "maximum", "le": "ge", "ge": "le", "lt": "gt", "gt": "lt", "eq": "ne", "ne": "eq", "sub": "add", "mul": "div", "div": "mul",
+}  # fmt: skip
+
+
+class Mutant(NamedTuple):
+    """A changed file."""
+
+    file: str
+    line: int
+    change: str
+    tree: ast.Module
+
+
+def mutants(file: str) -> Iterator[Mutant]:
+    """Every mutant of a file."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    nodes = [node for node in ast.walk(tree) if not isinstance(node, ast.ImportFrom | ast.Import)]
+    skipped = _never_run(tree)
+    for place, node in enumerate(nodes):
+        if id(node) in skipped:
+            continue
+        for number, _ in enumerate(_changes(node)):
+            other = copy.deepcopy(tree)
+            twin = [item for item in ast.walk(other) if not isinstance(item, ast.ImportFrom | ast.Import)][place]
+            before = ast.unparse(twin)
+            change = _changes(twin)[number]
+            change()
+            yield Mutant(
+                file, getattr(node, "lineno", 0), f"{before} -> {ast.unparse(twin)}", ast.fix_missing_locations(other)
+            )
+
+
+def _never_run(tree: ast.Module) -> set[int]:
+    """Annotations, docstrings, error texts and assertions: changing them changes nothing that is claimed."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        parts: list[ast.AST] = []
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        ):
+            parts.append(node.body[0])
+        if isinstance(node, ast.FunctionDef):
+            parts += [a.annotation for a in (*node.args.args, *node.args.kwonlyargs) if a.annotation] + (
+                [node.returns] if node.returns else []
+            )
+            parts += node.decorator_list
+            if node.name in ("state", "load_state", "adopt", "parameters", "bytes", "__str__"):
+                parts.append(node)  # what is saved and counted: the tests of folders and resumed runs are about these
+        if isinstance(node, ast.AnnAssign):
+            parts.append(node.annotation)
+        if isinstance(node, ast.Assert | ast.Raise):
+            parts.append(node)
+        for part in parts:
+            found |= {id(item) for item in ast.walk(part)}
+    return found
+
+
+def _changes(node: ast.AST) -> list:
+    """What may be done to a node, each as a function that does it."""
+    if isinstance(node, ast.BinOp):
+        found = [lambda: setattr(node, "op", BINARY[type(node.op)]())] if type(node.op) in BINARY else []
+        if isinstance(node.op, ast.Sub | ast.Div | ast.Pow):
+            found.append(lambda: _swap(node))
+        return found
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        return [lambda: setattr(node, "ops", [COMPARED[type(node.ops[0])](), *node.ops[1:]])]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        positive = ast.UAdd() if isinstance(node.op, ast.USub) else None
+        return [lambda: setattr(node, "op", positive)] if positive else [lambda: _drop_not(node)]
+    if isinstance(node, ast.Constant):
+        return _constant(node)
+    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+        return [lambda: setattr(node, "attr", NAMES[node.attr])]
+    if isinstance(node, ast.Name) and node.id in NAMES and isinstance(node.ctx, ast.Load):
+        return [lambda: setattr(node, "id", NAMES[node.id])]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("detach", "clone"):
+        return [lambda: setattr(node, "func", ast.Attribute(node.func.value, "contiguous", ast.Load()))]
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not isinstance(node.func, ast.Attribute):
+        return [lambda: node.args.reverse()]
+    return []
+
+
+def _swap(node: ast.BinOp) -> None:
+    node.left, node.right = node.right, node.left
+
+
+def _drop_not(node: ast.UnaryOp) -> None:
+    node.op, node.operand = ast.Not(), ast.UnaryOp(ast.Not(), node.operand)
+
+
+def _constant(node: ast.Constant) -> list:
+    if isinstance(node.value, bool):
+        return [lambda: setattr(node, "value", not node.value)]
+    if isinstance(node.value, int | float):
+        return [lambda: setattr(node, "value", node.value + 1)]
+    if isinstance(node.value, str) and node.value in TEXTS:
+        return [lambda: setattr(node, "value", TEXTS[node.value])]
+    return []
+
+
+def tried(mutant: Mutant, spec: Path) -> str:
+    """What killed a mutant, in a process of its own: ``verify``, ``suite``, or "survived"."""
+    child = os.fork()
+    if not child:
+        code = BROKEN
+        try:
+            code = _killers(mutant, spec)
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code == BROKEN:
+        raise SystemExit(f"the script itself failed at {mutant.file}:{mutant.line}: {mutant.change}")
+    return {0: "survived", 1: "verify", 2: "suite"}.get(code, "too slow")
+
+
+def _killers(mutant: Mutant, spec: Path) -> int:
+    signal.alarm(LIMIT)
+    path = str(ROOT / mutant.file)
+    original = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> object:
+        found = loader.get_filename(name)
+        if os.path.realpath(found) == path:
+            return compile(mutant.tree, found, "exec")
+        return original(loader, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+    quiet = io.StringIO()
+    with redirect_stdout(quiet), redirect_stderr(quiet):
+        try:
+            from pdual.cli.main import perform
+
+            os.chdir(spec.parent)
+            if perform(["verify", str(spec), "--examples", "20"]) != 0:
+                return 1
+        except BaseException:
+            return 1
+        import pytest
+
+        os.chdir(ROOT)
+        there = [file for file in SUITE if (ROOT / file).exists()]
+        return (
+            2
+            if pytest.main(
+                ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", *there]
+            )
+            != 0
+            else 0
+        )
+
+
+def main() -> None:
+    """Try mutants and print what killed them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    found = [mutant for file in TARGETS if options.only in file for mutant in mutants(file)]
+    total = len(found)
+    if options.sample is not None and options.sample < total:
+        found = random.Random(options.seed).sample(found, options.sample)
+    if options.list:
+        for mutant in found:
+            print(f"{mutant.file}:{mutant.line}: {mutant.change}")
+        return
+    sys.path[:0] = [str(ROOT / "tests/e2e")]
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    import hypothesis  # noqa: F401 - loaded once, before the fork, as are the next ones
+    import pytest  # noqa: F401
+    import sympy  # noqa: F401
+    import torch
+
+    torch.set_num_threads(1)
+    import tempfile
+
+    counts: Counter[str] = Counter()
+    survivors = []
+    with tempfile.TemporaryDirectory() as folder:
+        spec = Path(folder) / "everything.pdual"
+        spec.write_text((Path(__file__).with_name("everything.pdual")).read_text(encoding="utf-8"), encoding="utf-8")
+        file = found[0].file
+        control = Mutant(file, 0, "nothing", ast.parse((ROOT / file).read_text(encoding="utf-8")))
+        if tried(control, spec) != "survived":
+            raise SystemExit("what is not changed is killed: mend that first")
+        started = time.perf_counter()
+        for number, mutant in enumerate(found, 1):
+            how = tried(mutant, spec)
+            counts[how] += 1
+            if how == "survived":
+                survivors.append(mutant)
+                print(f"survived {mutant.file}:{mutant.line}: {mutant.change}", flush=True)
+            if number % 20 == 0:
+                print(f"{number} of {len(found)}, {time.perf_counter() - started:.0f} s: {dict(counts)}", flush=True)
+    killed = sum(counts.values()) - counts["survived"]
+    print(f"{killed} of {len(found)} killed ({killed / max(1, len(found)):.1%}); {total} in all; {dict(counts)}")
+
+
+if __name__ == "__main__":
+    main()
