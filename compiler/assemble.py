@@ -101,6 +101,13 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
     )
 
 
+def features_module(graph: Graph, data: DataGraph, models: nn.ModuleDict, dtype: torch.dtype) -> nn.Module:
+    """What duals read, alone: called as ``module(values, ids)``, gives the features of an Evaluation."""
+    emission = Emission(Constants(graph.knowns, graph.sizes), graph.sizes, models, dtype)
+    emission.meet(list(data.features.values()))
+    return emission.finish({key: emission.dense(node) for key, node in data.features.items()})
+
+
 def _module(
     graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype, with_metrics: bool
 ) -> nn.Module:

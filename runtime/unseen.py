@@ -48,8 +48,13 @@ def prediction_fields(data: DataGraph) -> set[str]:
 def multiplier_fields(data: DataGraph) -> set[str]:
     """The fields, by part, that multipliers depend on, and whether an entry is there at all."""
     masks = [part.mask for part in data.parts if part.mask is not None]
+    return value_fields(data) | _fields(masks)
+
+
+def value_fields(data: DataGraph) -> set[str]:
+    """The fields, by part, that the values of multipliers depend on."""
     formulas = [formula.value for choice in data.duals for formula in choice.formulas]
-    return _fields([*data.features.values(), *masks, *formulas])
+    return _fields([*data.features.values(), *formulas])
 
 
 def constraint_fields(data: DataGraph) -> set[str]:
@@ -105,7 +110,7 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     """
     _check_models(graph)
     if multipliers:
-        _check_multipliers(lane)
+        check_multipliers(lane)
     data = next(item for item in graph.data if item.data == lane.name)
     own = next(item for item in graph.spec.data if item.name == lane.name)
     device, dtype = lane.train_ids.device, run.options.dtype
@@ -153,7 +158,8 @@ def _check_models(graph: Graph) -> None:
             raise refuse("PD732", model=model.name)
 
 
-def _check_multipliers(lane: Lane) -> None:
+def check_multipliers(lane: Lane) -> None:
+    """PD730 where those of some part are no function of the row."""
     for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True):
         if not store.generalises:
             raise refuse("PD730", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
@@ -173,11 +179,12 @@ def _completed(table: Table, data: typed.TypedData, graph: Graph) -> Table:
         assert isinstance(field.type, ArrayType)
         for part in part_names(field.name, field.type):
             if part not in columns:
-                columns[part] = torch.zeros(len(table), *_shape(field.type, graph), dtype=_kind(field.type))
+                columns[part] = torch.zeros(len(table), *column_shape(field.type, graph), dtype=column_kind(field.type))
     return replace(table, columns=columns)
 
 
-def _shape(kind: ArrayType, graph: Graph) -> list[int]:
+def column_shape(kind: ArrayType, graph: Graph) -> list[int]:
+    """The sizes of a field's axes."""
     sizes = []
     for axis in kind.axes:
         if isinstance(axis, SetAxis):
@@ -187,7 +194,8 @@ def _shape(kind: ArrayType, graph: Graph) -> list[int]:
     return sizes
 
 
-def _kind(kind: ArrayType) -> torch.dtype:
+def column_kind(kind: ArrayType) -> torch.dtype:
+    """What a column of a field holds; float64 stands for the run's precision."""
     if isinstance(kind.element, MemberOf) or kind.element in (Kind.INT, Kind.ID):
         return torch.int64
     return torch.bool if kind.element is Kind.BOOL else torch.float64

@@ -248,4 +248,26 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("these may be: {names}",),
         help=("did you mean `{near}`?",),
     ),
+    Entry(
+        "PD733",
+        "no held-out row has a multiplier in this run",
+        notes=("rows of `{split}` are none, or have none",),
+        help=("run with `--dual learned`, and a split of rows that are not trained on",),
+    ),
+    Entry(
+        "PD734",
+        "groups of {size} rows cannot be taken from the {rows} rows of `{split}`",
+        help=("choose another `--size`",),
+    ),
+    Entry(
+        "PD735",
+        "`{package}`, which programs are exported with, is not installed",
+        help=("`pip install 'pdual[export]'`",),
+    ),
+    Entry(
+        "PD736",
+        "`{program}` cannot be written as {format}",
+        severity=Severity.WARNING,
+        notes=("{reason}",),
+    ),
 )

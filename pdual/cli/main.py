@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli import bounds, check, compare, explain, fmt, lsp, report, rows, run, verify
+from pdual.cli import bounds, check, compare, explain, export, fmt, lsp, report, rows, run, sensitivity, verify
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -33,6 +33,8 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("predict")(rows.predict)
 app.command("score")(rows.score)
+app.command("export")(export.export)
+app.command("sensitivity")(sensitivity.sensitivity)
 app.command("bounds")(bounds.bounds)
 app.command("verify")(verify.verify)
 app.command("lsp")(lsp.lsp)

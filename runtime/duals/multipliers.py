@@ -134,7 +134,7 @@ class Multipliers:
         """[batch, columns] from [batch, active]; 0 in what was dropped."""
         if self._whole:
             return matrix
-        return matrix.new_zeros(len(matrix), self.columns).index_copy_(1, self._columns, matrix)
+        return matrix.new_zeros(matrix.shape[0], self.columns).index_copy_(1, self._columns, matrix)
 
     def awake(self, found: Pass, margin: float) -> Tensor:
         """Which rows are not at rest, [n] bool: a live entry is an equality, or its step does not end at 0 unless g

@@ -108,7 +108,7 @@ class MemberNetwork(nn.Module):
         for key, centred, network in zip(self._keys, self._centred, self.networks, strict=True):
             members = _dense(features, key)
             rows = network({"x": centred(members).flatten(0, 1)}).outputs[""]
-            found.append(rows.reshape(len(members), -1))
+            found.append(rows.reshape(members.shape[0], -1))
         joined = found[0] if len(found) == 1 else torch.cat(found, 1)
         return joined.index_select(1, self._picks) + self.bias
 

@@ -32,7 +32,7 @@ class SharedStore(DualStore):
 
     def value(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
         """The same row for every id, expanded, not copied."""
-        return self._level.expand(len(ids), -1)
+        return self._level.expand(ids.shape[0], -1)
 
     def update(self, reading: Reading) -> None:
         """One step along the mean over the rows that were read."""

@@ -1,0 +1,52 @@
+"""``pdual export``: the predictor and the multipliers of a run as programs that run without pdual."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pdual.cli.options import JsonOption
+from pdual.cli.rows import RunArgument
+
+
+def export(
+    run: RunArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder. [default: export in the run's]", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+) -> int:
+    """Write models and multipliers for use elsewhere: torch.export (.pt2) and ONNX."""
+    from dataclasses import asdict
+
+    from pdual.cli import output
+    from pdual.dsl.diagnostics import diagnostic, refuse
+    from pdual.restoring import restored
+    from pdual.runtime.exporting import export as exported
+
+    found = restored(run)
+    folder = out or run / "export"
+    try:
+        programs = exported(found.run, found.graph, folder)
+    except OSError as error:
+        raise refuse("PD713", file=folder, reason=(error.strerror or str(error)).lower()) from None
+    formats = {"both": "torch.export or ONNX", "onnx": "ONNX"}
+    told = [
+        diagnostic("PD736", program=item.name, format=formats[kind], reason=reason)
+        for item in programs
+        for kind, reason in item.failed.items()
+    ]
+    if json:
+        output.document(
+            "export", output.FINE, told, None, folder=str(folder), programs=[asdict(item) for item in programs]
+        )
+        return output.FINE
+    output.show(told, None, sys.stderr)
+    for item in programs:
+        for file in item.files.values():
+            print(folder / file)
+    print(folder / "export.json")
+    return output.FINE

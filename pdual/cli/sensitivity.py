@@ -1,0 +1,87 @@
+"""``pdual sensitivity``: groups of unseen rows imposed and re-solved, beside what their multipliers said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pdual.cli.options import JsonOption
+from pdual.cli.rows import RunArgument
+
+if TYPE_CHECKING:
+    from pdual.sensitivity import Sensitivity
+
+
+def sensitivity(
+    run: RunArgument,
+    groups: Annotated[int, typer.Option(metavar="N", help="Groups by mean multiplier.", min=2)] = 6,
+    random: Annotated[int, typer.Option(metavar="N", help="Random groups, the control.", min=0)] = 3,
+    size: Annotated[int, typer.Option(metavar="N", help="Rows of a group.", min=2)] = 24,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1)] = 2,
+    outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1)] = 12,
+    split: Annotated[
+        str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+) -> int:
+    """Impose groups of unseen rows, solve again, and compare the cost with their multipliers."""
+    import gc
+    from dataclasses import asdict
+
+    from pdual.cli import output
+    from pdual.cli.interrupt import Interrupt
+    from pdual.dsl.diagnostics import refuse
+    from pdual.restoring import restored
+    from pdual.sensitivity import Plan, draw
+    from pdual.sensitivity import sensitivity as measured
+
+    def began(words: str) -> None:
+        if not quiet:
+            print(words, file=sys.stderr, flush=True)
+
+    gc.enable()
+    with Interrupt() as interrupt:
+        found = measured(restored(run), Plan(groups, random, size, seeds, outer), split, began, interrupt.asked)
+    figure = run / "sensitivity.svg"
+    try:
+        draw(found, figure)
+    except OSError as error:
+        raise refuse("PD713", file=figure, reason=(error.strerror or str(error)).lower()) from None
+    code = output.INTERRUPTED if interrupt.came else output.FINE
+    if json:
+        groups_ = [{**asdict(item), "increase": item.increase, "interval": item.interval} for item in found.groups]
+        output.document("sensitivity", code, (), None, **{**asdict(found), "groups": groups_, "figure": str(figure)})
+    else:
+        for line in lines(found, figure):
+            print(line)
+    return code
+
+
+def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
+    """The table of groups, and what it comes to."""
+    from pdual.explaining.render import table
+
+    plan = found.plan
+    yield (
+        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer iterations, "
+        f"{plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}"
+    )
+    yield ""
+    rows = [["group", "mean multiplier", "increase", "95 % interval", "first order"]]
+    for item in found.groups:
+        interval = "-" if item.interval is None else f"± {item.interval:.3g}"
+        rows.append([item.kind, f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.bound:.3g}"])
+    yield from table(rows)
+    yield ""
+    if found.noise is not None:
+        yield f"noise of re-solving the train rows alone: {found.noise:.3g} (standard deviation over seeds)"
+    if found.spearman is not None:
+        yield f"rank correlation of increase and mean multiplier: {found.spearman:.3f}"
+    if found.slope is not None and found.slope_bound is not None:
+        yield f"increase for one unit of mean multiplier: {found.slope:.3g}, to first order {found.slope_bound:.3g}"
+    yield f"figure: {figure}"

@@ -1,0 +1,115 @@
+"""``pdual sensitivity``: what rows cost is what their multipliers said, on digits; and every number of the table is what it is said to be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from running import say
+
+import pdual
+from pdual.runtime.data import ColumnTable
+from pdual.runtime.extended import Extended
+
+SPEC = """problem lever "The smallest slope that lifts every row"
+data rows = csv("rows.csv", split = [0.5, 0, 0.5]) { x: real[2], load: real }
+model f(x: real[2]) -> real = mlp(hidden = [8])
+over r in rows {
+  minimize f(r.x)^2
+  subject to lifted: f(r.x) >= r.load
+  dual lifted = learned(mlp(hidden = [16]), on = features(f), cap = 50)
+}
+solve { outer = 30, rho = 5.0, descent = adam(lr = 1e-2, batch = 16, steps = 20, schedule = cosine()), ascent = adam(lr = 1e-2, batch = 16, steps = 30) }
+"""
+
+
+def test_digits_in_short(capsys, tmp_path: Path) -> None:
+    """The paper's figure on few rows in few steps; `docs/benchmarks.md` has the whole."""
+    folder = str(tmp_path / "run")
+    assert say(capsys, "run", "digits", "--quick", "--out", folder, "-q").code == 0
+    arguments = ["--groups", "4", "--random", "1", "--size", "24", "--seeds", "1", "--outer", "6"]
+    said = say(capsys, "sensitivity", folder, *arguments, "-q", "--json")
+    assert said.code == 0
+    found = said.json
+    own = [item for item in found["groups"] if item["kind"] == "by multiplier"]
+    (control,) = [item for item in found["groups"] if item["kind"] == "random"]
+    assert len(own) == 4
+    assert all(len(set(item["rows"])) == 24 for item in found["groups"])
+    assert found["spearman"] >= 0.79  # one pair of neighbours may change places
+    assert own[-1]["increase"] > max(own[0]["increase"], control["increase"])
+    assert found["slope"] > 0
+    assert own[0]["bound"] < own[-1]["bound"]
+    assert Path(found["figure"]).read_text().startswith("<?xml")
+    assert json.dumps(found["groups"][0]["interval"]) == "null"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> pdual.Run:
+    folder = tmp_path_factory.mktemp("lever")
+    random = torch.Generator().manual_seed(0)
+    x = torch.rand(60, 2, generator=random)
+    load = x[:, 0]
+    text = "x.0,x.1,load\n" + "".join(
+        f"{a:.4f},{b:.4f},{c:.4f}\n" for (a, b), c in zip(x.tolist(), load.tolist(), strict=True)
+    )
+    (folder / "rows.csv").write_text(text)
+    (folder / "lever.pdual").write_text(SPEC)
+    return pdual.load(folder / "lever.pdual").solve(out=folder / "run")
+
+
+def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
+    arguments = ["--groups", "3", "--random", "2", "--size", "6", "--seeds", "2", "--outer", "3", "-q"]
+    said = say(capsys, "sensitivity", str(run.folder), *arguments, "--json")
+    found = said.json
+    price = run.multipliers("test")["lifted"][:, 0]
+    lane = run.outcome.run.lanes[0]
+    order = [lane.table.address(int(row)) for row in lane.table.splits["test"][price.argsort()]]
+    own = [item for item in found["groups"] if item["kind"] == "by multiplier"]
+    assert set(own[0]["rows"]) == set(order[:6])
+    assert set(own[-1]["rows"]) == set(order[-6:])
+    assert own[-1]["multiplier"] == pytest.approx(float(price.sort().values[-6:].mean()), rel=1e-4)
+    # the bound is the sum of lam [g]_+, over all 30 + 6 rows
+    passed = lane.evaluate("test")
+    chosen = price.argsort()[-6:]
+    expected = float((passed.multipliers[chosen, 0] * passed.residuals[chosen, 0].clamp(min=0)).sum()) / 36
+    assert own[-1]["bound"] == pytest.approx(expected, rel=1e-4, abs=1e-9)
+    for item in found["groups"]:
+        first, second = item["increases"]
+        assert item["increase"] == pytest.approx((first + second) / 2)
+        assert item["interval"] == pytest.approx(
+            12.7062 * abs(first - second) / 2, rel=1e-4
+        )  # Student's t, one degree of freedom
+    base = found["base"]
+    assert found["noise"] == pytest.approx(abs(base[0] - base[1]) / 2**0.5)
+    words = say(capsys, "sensitivity", str(run.folder), *arguments).out
+    assert "groups of 6 test rows of rows, re-solved in 3 outer iterations, 2 seeds" in words
+    assert "noise of re-solving the train rows alone" in words
+
+
+def test_imposed_rows_are_train_rows() -> None:
+    table = ColumnTable(
+        {"x": torch.arange(5.0)}, {"train": torch.tensor([0, 1]), "test": torch.tensor([2, 3, 4])}, "hand"
+    )
+    more = Extended(table, torch.tensor([3]))
+    assert more.splits["train"].tolist() == [0, 1, 3]
+    assert list(more.splits) == ["train"]
+    assert more.to(torch.device("cpu"), torch.float32).batch(torch.tensor([3])).values["x"].tolist() == [3.0]  # type: ignore[attr-defined]
+    assert more.fingerprint != table.fingerprint
+    assert Extended(table, torch.tensor([], dtype=torch.long)).fingerprint == table.fingerprint
+    assert (len(more), more.address(3)) == (5, "3")
+    assert more.limited(1).splits["train"].tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--size", "31"], "error[PD734]: groups of 31 rows cannot be taken from the 30 rows of `test`"),
+        (["--split", "val"], "error[PD733]: no held-out row has a multiplier"),
+    ],
+)
+def test_mistakes(capsys, run: pdual.Run, arguments: list[str], error: str) -> None:
+    said = say(capsys, "sensitivity", str(run.folder), *arguments, "-q")
+    assert (said.code, said.out) == (2, "")
+    assert error in said.err
