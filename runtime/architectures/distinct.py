@@ -25,4 +25,5 @@ def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
     distinct = rows.index_select(0, first)
     if torch.equal(distinct.detach().index_select(0, places), rows.detach()):
         return distinct, places
-    return torch.unique(rows, dim=0, return_inverse=True)
+    distinct, places = torch.unique(rows, dim=0, return_inverse=True)
+    return distinct, places
