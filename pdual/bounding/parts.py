@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 from pdual.compiler.compile import make_walk
 from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node
-from pdual.compiler.prediction import Breaks, Predictions
+from pdual.compiler.prediction import Breaks, Gradient, Predictions
 from pdual.compiler.rows import PartRows
 from pdual.dsl.operations.interval import Interval, add, multiply, point
 from pdual.dsl.operations.operation import Curvature
@@ -101,12 +101,13 @@ def objective_constants(graph: Graph) -> Objective:
     breaks: dict[str, None] = {}
     total, slope = point(0.0), 0.0
     kinds: set[Curvature | None] = set()
-    bowl: list[tuple[float, Mapping[object, Interval]]] = []
+    bowl: list[tuple[float, Gradient]] = []
     for _, term in terms:
         total = add(total, multiply(rules.walk.range(term.value, {}), point(1.0 / term.scale)))
         slope += _asked(lambda t=term: rules.lipschitz(t.value, {}), inf, graph, breaks) / term.scale  # type: ignore[misc]
         kinds.add(_asked(lambda t=term: rules.curvature(t.value, {}), None, graph, breaks))  # type: ignore[misc]
-        found = _asked(lambda t=term: rules.bowl(t.value, {}), [], graph, breaks)  # type: ignore[misc]
+        none: list[tuple[float, Gradient]] = []
+        found = _asked(lambda t=term: rules.bowl(t.value, {}), none, graph, breaks)  # type: ignore[misc]
         bowl += [(weight / term.scale, direction) for weight, direction in found]
     for data in grouped:
         breaks[f"the objective over groups of {data}: no rule of this version covers it"] = None
@@ -144,7 +145,7 @@ def _outputs(data: DataGraph) -> list[Node]:
     return [node for node in topological(roots) if node.operation == "output"]
 
 
-def _smallest(bowl: Sequence[tuple[float, Mapping[object, Interval]]], predictions: int | None) -> float:
+def _smallest(bowl: Sequence[tuple[float, Gradient]], predictions: int | None) -> float:
     """The smallest eigenvalue of sum of w a a^T over all predictions, less what the rounding of a symmetric solver may add."""
     import numpy as np
 

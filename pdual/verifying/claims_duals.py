@@ -7,147 +7,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.layout import Sense
-from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.optimisers import OptimiserSettings, SgdSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.fixed import PenaltyStore
 from pdual.runtime.duals.hybrid import HybridStore
 from pdual.runtime.duals.pointwise import PointwiseStore
-from pdual.runtime.duals.regression import RMS_FLOOR, VARIANCE_FLOOR, Fitting, RegressionStore
+from pdual.runtime.duals.regression import RMS_FLOOR, SATURATION, VARIANCE_FLOOR, Fitting, RegressionStore
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
 from pdual.runtime.features import FeatureCache, Features
 from pdual.runtime.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case, Claim
+from pdual.verifying.dual_numbers import WIDTH, Numbers, clip, doubles, over_plans, same
 from pdual.verifying.subject import Fallen, Subject, Undefined
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+    pass
 
-WIDTH = 3  # of the features that a small network reads in place of the spec's own
 RATE = 0.05
-ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """One dual of a spec: what it is called, which of its first columns are equalities, its cap, the penalties."""
-
-    name: str
-    plan: DualPlan
-    equal: tuple[bool, ...]
-
-
-def plans(subject: Subject) -> dict[str, _Plan]:
-    """The duals of a spec that hold anything; the first three columns of each sense stand for all."""
-    found = {}
-    for program in subject.programs.values():
-        senses = [part.sense for part in program.layout.parts for _ in range(part.size)]
-        for plan in program.duals:
-            if plan.kind == "none" or not plan.columns:
-                continue
-            equal = [senses[column] is Sense.EQUAL for column in plan.columns]
-            kept = [False] * min(2, equal.count(False)) + [True] * min(2, equal.count(True))
-            name = f"{plan.kind} of {', '.join(plan.parts)} over {program.data}"
-            found[name] = _Plan(name, plan, tuple(kept))
-    return found
-
-
-def over_plans(subject: Subject) -> dict[str, SearchStrategy[Case]]:
-    """Numbers for every dual: rows of residuals, multipliers before, masks, penalties."""
-    return {name: _numbers(plan, subject) for name, plan in plans(subject).items()}
-
-
-def _numbers(plan: _Plan, subject: Subject) -> SearchStrategy[Case]:
-    import hypothesis.strategies as st
-
-    cap, width = _cap(plan), len(plan.equal)
-    usual = st.floats(-10, 10) | st.sampled_from([0.0, -0.0, 5e-324, -5e-324, 1e-9, -1e-9, 1e6, -1e6])
-    share = st.floats(0, 1) | st.sampled_from([0.0, 1.0])
-    settings = subject.spec.solve
-    rho = st.sampled_from([settings.rho, settings.rho_equal or settings.rho, 1.0]) | st.floats(1e-3, 1e3)
-
-    @st.composite
-    def case(draw: st.DrawFn) -> NumbersCase:
-        rows = draw(st.integers(1, 4))
-
-        def table(entry: st.SearchStrategy[Any]) -> list[list[Any]]:
-            return [[draw(entry) for _ in range(width)] for _ in range(rows)]
-
-        multipliers = [
-            [cap * (2 * s - 1 if equal else s) for s, equal in zip(line, plan.equal, strict=True)]
-            for line in table(share)
-        ]
-        return NumbersCase(
-            {
-                "plan": plan.name,
-                "residuals": table(usual),
-                "multipliers": multipliers,
-                "mask": table(st.booleans() | st.just(True)),
-                "rho": [draw(rho) for _ in range(width)],
-                "features": [[draw(st.floats(-2, 2)) for _ in range(WIDTH)] for _ in range(rows)],
-                "weights": [[draw(st.floats(-1, 1)) for _ in range(WIDTH + 1)] for _ in range(width)],
-                "smoothing": draw(st.sampled_from([0.0, 0.5])),
-                "weight": draw(st.sampled_from(["none", "rms", "logistic"])),
-                "recenter": draw(st.booleans()),
-                "again": draw(st.integers(0, 15)),
-            }
-        )
-
-    return case()
-
-
-def _cap(plan: _Plan) -> float:
-    return plan.plan.cap if math.isfinite(plan.plan.cap) else 1e3
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """A case as tensors, [rows, c] and [c]."""
-
-    plan: _Plan
-    residuals: Tensor
-    multipliers: Tensor
-    mask: Tensor
-    rho: Tensor
-    equal: Tensor
-    bounds: Bounds
-    given: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, subject: Subject, case: Case) -> _Numbers:
-        assert isinstance(case, NumbersCase)
-        numbers = case.numbers
-        plan = plans(subject)[numbers["plan"]]
-        equal = torch.tensor(plan.equal)
-        mask = torch.tensor(numbers["mask"])
-        residuals = torch.where(mask, _doubles(numbers["residuals"]), 0.0)
-        bounds = Bounds.of(equal, _cap(plan), torch.float64)
-        return cls(
-            plan, residuals, _doubles(numbers["multipliers"]), mask, _doubles(numbers["rho"]), equal, bounds, numbers
-        )
-
-    def low(self, column: int) -> float:
-        return -_cap(self.plan) if self.plan.equal[column] else 0.0
-
-    def high(self) -> float:
-        return _cap(self.plan)
-
-    def places(self) -> list[tuple[int, int]]:
-        return [(row, column) for row in range(len(self.residuals)) for column in range(len(self.plan.equal))]
-
-
-def _doubles(values: object) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 # --- the Lagrangian ------------------------------------------------------------------------------------------
@@ -155,7 +39,7 @@ def _doubles(values: object) -> Tensor:
 
 def check_lagrangian(subject: Subject, case: Case) -> None:
     """psi is ([lam + rho g]_+^2 - lam^2) / (2 rho) in exact arithmetic; its slope in g is [lam + rho g]_+; none reaches lam."""
-    given = _Numbers.of(subject, case)
+    given = Numbers.of(subject, case)
     lagrangian = Lagrangian(given.equal, given.rho)
     residuals = given.residuals.clone().requires_grad_(True)
     multipliers = given.multipliers.clone().requires_grad_(True)
@@ -181,26 +65,26 @@ def check_lagrangian(subject: Subject, case: Case) -> None:
         step = (kept - Fraction(lam)) / Fraction(rho) if live else Fraction(0)
         where = f"row {row}, column {column} of {given.plan.name} at g = {g:g}, lam = {lam:g}, rho = {rho:g}"
         size = abs(g) + abs(lam) / rho
-        _same(f"the relaxed residual in {where}", float(relaxed[row, column]), float(step), size)
+        same(f"the relaxed residual in {where}", float(relaxed[row, column]), float(step), size)
         if abs(float(relaxed[row, column])) < (max(g, 0.0) if not equal else abs(g)) * (1 - 1e-12) and live:
             raise Fallen(f"[g]_+ <= |r| does not hold in {where}")
         slope = float(residuals.grad[row, column])
         at_kink = not equal and abs(float(asked)) <= 1e-12 * (abs(lam) + rho * abs(g))
         if live and not at_kink:
-            _same(f"the slope of psi in {where}", slope, float(kept), abs(lam) + rho * abs(g))
+            same(f"the slope of psi in {where}", slope, float(kept), abs(lam) + rho * abs(g))
         if not live and slope != 0:
             raise Fallen(f"a masked entry has a gradient in {where}")
     for row, (total, size) in enumerate(zip(sums, sizes, strict=True)):
-        _same(f"psi of row {row}", float(psi[row].detach()), float(total), size)
+        same(f"psi of row {row}", float(psi[row].detach()), float(total), size)
     _check_penalties(given, lagrangian)
 
 
-def _check_penalties(given: _Numbers, lagrangian: Lagrangian) -> None:
+def _check_penalties(given: Numbers, lagrangian: Lagrangian) -> None:
     """rho grows by a factor up to a limit; where it is above the limit it stays. The same Lagrangian then uses it."""
     limit = 2.0 * float(given.rho.min())
     lagrangian.raise_rho(3.0, limit)
     for column, before in enumerate(given.rho.tolist()):
-        _same(f"rho of column {column}", float(lagrangian.rho[column]), max(before, min(3.0 * before, limit)), before)
+        same(f"rho of column {column}", float(lagrangian.rho[column]), max(before, min(3.0 * before, limit)), before)
     fresh = Lagrangian(given.equal, lagrangian.rho)
     if not torch.equal(
         fresh.psi(given.residuals, given.multipliers), lagrangian.psi(given.residuals, given.multipliers)
@@ -252,13 +136,13 @@ class _Regression(RegressionStore):
 
 def check_multipliers(subject: Subject, case: Case) -> None:
     """Whatever it was told, every kind gives multipliers in [0, cap] ([-cap, cap] for an equality), and 0 to begin with."""
-    given = _Numbers.of(subject, case)
+    given = Numbers.of(subject, case)
     if given.plan.plan.kind == "formula":
         raise Undefined("the range of a formula is checked with its values")
     table = _store(given)
     store = _regression(given)[0] if table is None else table
     ids = torch.arange(len(given.residuals))
-    features = {"x": _doubles(given.given["features"])}
+    features = {"x": doubles(given.given["features"])}
     _within(given, store.value(ids, features, {}), "to begin with", zero=table is not None)
     for turn in range(3):
         before = store.value(ids, features, {}).clone()
@@ -267,7 +151,7 @@ def check_multipliers(subject: Subject, case: Case) -> None:
         _within(given, store.value(ids, features, {}), f"after update {turn + 1}")
 
 
-def _within(given: _Numbers, found: Tensor, when: str, zero: bool = False) -> None:
+def _within(given: Numbers, found: Tensor, when: str, zero: bool = False) -> None:
     for row, column in given.places():
         value = float(found[row, column])
         if zero and value != 0:
@@ -282,7 +166,7 @@ def _within(given: _Numbers, found: Tensor, when: str, zero: bool = False) -> No
 
 def check_updates(subject: Subject, case: Case) -> None:
     """One update of every kind is the formula of its definition."""
-    given = _Numbers.of(subject, case)
+    given = Numbers.of(subject, case)
     if given.plan.plan.kind in ("learned", "formula"):
         _check_regression(given)
         return
@@ -300,13 +184,13 @@ def check_updates(subject: Subject, case: Case) -> None:
         found = store.value(ids, {}, {})
         for row, column in given.places():
             name = f"multiplier of row {row}, column {column} of {given.plan.name} after update {turn + 1}"
-            _same(name, float(found[row, column]), told[row][column], given.high() + abs(told[row][column]))
+            same(name, float(found[row, column]), told[row][column], given.high() + abs(told[row][column]))
 
 
 class _Scalars:
     """The definitions of the table kinds, a number at a time."""
 
-    def __init__(self, given: _Numbers) -> None:
+    def __init__(self, given: Numbers) -> None:
         self._given = given
         self._level = [0.0] * len(given.plan.equal)
         self._deviation = [[0.0] * len(given.plan.equal) for _ in given.residuals]
@@ -328,16 +212,16 @@ class _Scalars:
             ]
             mean = math.fsum(r) / max(1, len(live))
             if kind == "shared":
-                self._level[column] = _clip(self._level[column] + rho * mean, low, high)
+                self._level[column] = clip(self._level[column] + rho * mean, low, high)
             elif kind == "hybrid":
-                a = self._level[column] = _clip(self._level[column] + rho / 2 * mean, low, high)
+                a = self._level[column] = clip(self._level[column] + rho / 2 * mean, low, high)
                 for row in rows:
                     moved = self._deviation[row][column] + rho / 2 * r[row]
-                    self._deviation[row][column] = _clip(moved, low - a, high - a)
+                    self._deviation[row][column] = clip(moved, low - a, high - a)
             for row in rows:
                 match kind:
                     case "pointwise":
-                        found[row][column] = _clip(before[row][column] + rho * g[row], low, high)
+                        found[row][column] = clip(before[row][column] + rho * g[row], low, high)
                     case "shared":
                         found[row][column] = self._level[column]
                     case "hybrid":
@@ -347,11 +231,11 @@ class _Scalars:
         return found
 
 
-def _check_regression(given: _Numbers) -> None:
+def _check_regression(given: Numbers) -> None:
     """One step of the fit: phi moves against the slope of the mean of w |lam_phi - t|^2, a slope of clipped outputs counting as 1."""
     store, phi = _regression(given)
-    before = _Linear(_doubles(given.given["weights"]))
-    features = _doubles(given.given["features"])
+    before = _Linear(doubles(given.given["weights"])).requires_grad_(False)
+    features = doubles(given.given["features"])
     rows, columns = given.residuals.shape
     raw = [
         [
@@ -361,17 +245,16 @@ def _check_regression(given: _Numbers) -> None:
         for n in range(rows)
     ]
     clipped = given.plan.plan.kind == "learned"
-    lam = [[_clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in raw]
+    lam = [[clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in raw]
     beta = given.given["smoothing"]
-    targets = [
-        [
-            beta * lam[n][c]
-            + (1 - beta)
-            * _clip(lam[n][c] + float(given.rho[c]) * float(given.residuals[n, c]), given.low(c), given.high())
-            for c in range(columns)
-        ]
-        for n in range(rows)
-    ]
+    # A logistic fit is asked for a little less than the cap, where a sigmoid still has a slope.
+    reach = 1 - SATURATION if given.given["weight"] == "logistic" else 1.0
+
+    def target(n: int, c: int) -> float:
+        asked = clip(lam[n][c] + float(given.rho[c]) * float(given.residuals[n, c]), given.low(c), given.high())
+        return beta * lam[n][c] + (1 - beta) * clip(asked, reach * given.low(c), reach * given.high())
+
+    targets = [[target(n, c) for c in range(columns)] for n in range(rows)]
     live = [[bool(given.mask[n, c]) for c in range(columns)] for n in range(rows)]
     shift = [0.0] * columns
     if given.given["recenter"]:
@@ -380,9 +263,9 @@ def _check_regression(given: _Numbers) -> None:
             math.fsum((targets[n][c] - lam[n][c]) * live[n][c] for n in range(rows)) / counts[c] for c in range(columns)
         ]
     moved = [[raw[n][c] + shift[c] for c in range(columns)] for n in range(rows)]
-    now = [[_clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in moved]
+    now = [[clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in moved]
     weights = _weights(given, targets, now, live)
-    reading = _reading(given, _doubles(lam), given.residuals)
+    reading = _reading(given, doubles(lam), given.residuals)
     if given.given["again"] % 3 == 1:  # some rows' multipliers are stale: an update reads them again
         fresh = torch.tensor([bool(given.given["again"] >> n & 1) for n in range(rows)])
         stale = torch.where(fresh[:, None], reading.multipliers, 0.123)
@@ -394,19 +277,19 @@ def _check_regression(given: _Numbers) -> None:
     total = rows * columns
     size = max(1.0, *(abs(x) for line in targets for x in line), *(abs(x) for line in moved for x in line))
     size *= max(1.0, *(abs(w) for line in weights for w in line))
-    _same("the mean error of the fit", missed, math.fsum(abs(e) for line in errors for e in line) / total, size)
+    same("the mean error of the fit", missed, math.fsum(abs(e) for line in errors for e in line) / total, size)
     for c in range(columns):
         slopes = [2 / total * weights[n][c] * errors[n][c] for n in range(rows)]
         bias = float(before.bias[c]) + shift[c] - RATE * math.fsum(slopes)
-        _same(f"the bias of column {c} of {given.plan.name}", float(phi.bias[c].detach()), bias, size)
+        same(f"the bias of column {c} of {given.plan.name}", float(phi.bias[c].detach()), bias, size)
         for k in range(WIDTH):
             slope = math.fsum(s * float(features[n, k]) for n, s in enumerate(slopes))
             expected = float(before.weight[c, k]) - RATE * slope
-            _same(f"weight {k} of column {c} of {given.plan.name}", float(phi.weight[c, k].detach()), expected, size)
+            same(f"weight {k} of column {c} of {given.plan.name}", float(phi.weight[c, k].detach()), expected, size)
 
 
 def _weights(
-    given: _Numbers, targets: Sequence[Sequence[float]], now: Sequence[Sequence[float]], live: Sequence[Sequence[bool]]
+    given: Numbers, targets: Sequence[Sequence[float]], now: Sequence[Sequence[float]], live: Sequence[Sequence[bool]]
 ) -> list[list[float]]:
     """w of every entry, by the fit's ``weight``."""
     rows, columns = len(targets), len(given.plan.equal)
@@ -426,7 +309,7 @@ def _weights(
     return [[1 / max(mean, floor) if largest > 0 else 1.0 for mean in means] for _ in range(rows)]
 
 
-def _regression(given: _Numbers) -> tuple[_Regression, _Linear]:
+def _regression(given: Numbers) -> tuple[_Regression, _Linear]:
     rows = len(given.residuals)
     settings: OptimiserSettings = SgdSettings(
         lr=RATE, batch=rows, steps=1, weight=given.given["weight"], recenter=given.given["recenter"]
@@ -434,18 +317,18 @@ def _regression(given: _Numbers) -> tuple[_Regression, _Linear]:
     fitting = Fitting(
         OptimiserUse("sgd", settings), given.given["smoothing"], torch.arange(rows), 1, torch.Generator().manual_seed(0)
     )
-    phi = _Linear(_doubles(given.given["weights"]))
+    phi = _Linear(doubles(given.given["weights"]))
     return _Regression(phi, given.bounds, fitting, given.plan.plan.kind == "learned"), phi
 
 
-def _reading(given: _Numbers, multipliers: Tensor, relaxed: Tensor) -> Reading:
+def _reading(given: Numbers, multipliers: Tensor, relaxed: Tensor) -> Reading:
     cache = FeatureCache()
-    cache.append({"x": _doubles(given.given["features"])}, ("x",))
+    cache.append({"x": doubles(given.given["features"])}, ("x",))
     ids = torch.arange(len(given.residuals))
     return Reading(ids, given.residuals, given.mask, multipliers, relaxed, given.rho, cache)
 
 
-def _store(given: _Numbers) -> DualStore | None:
+def _store(given: Numbers) -> DualStore | None:
     """A fresh store of a kind that is a table; None where weights hold the multipliers."""
     rows = torch.arange(len(given.residuals))
     match given.plan.plan.kind:
@@ -465,7 +348,7 @@ def _store(given: _Numbers) -> DualStore | None:
 
 def check_optima(subject: Subject, case: Case) -> None:
     """min 1/2 (x - z)^2 subject to x <= 0 (or x == 0): exact ascent ends at lam = clip(z), x = z - lam, with the spec's cap."""
-    given = _Numbers.of(subject, case)
+    given = Numbers.of(subject, case)
     store = _store(given)
     if store is None or given.plan.plan.kind == "penalty":
         raise Undefined("no table of multipliers")
@@ -490,15 +373,6 @@ def check_optima(subject: Subject, case: Case) -> None:
         found = float(lam[row, column])
         if abs(found - float(expected[row, column])) > 1e-6 * (1 + abs(float(expected[row, column]))):
             raise Fallen(f"{name} ends at {found:.10g}, and the optimum has {float(expected[row, column]):.10g}")
-
-
-def _clip(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
-
-
-def _same(name: str, found: float, expected: float, size: float) -> None:
-    if not abs(found - expected) <= ROUNDING * max(1.0, size, abs(expected)):
-        raise Fallen(f"{name}: found {found:.17g}, expected {expected:.17g}")
 
 
 CLAIMS = (

@@ -201,7 +201,17 @@ def _killers(mutant: Mutant, spec: Path) -> int:
         return (
             2
             if pytest.main(
-                ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", *there]
+                [
+                    "-x",
+                    "-q",
+                    "-p",
+                    "no:cacheprovider",
+                    "-p",
+                    "no:hypothesispytest",
+                    "-W",
+                    "ignore::pytest.PytestAssertRewriteWarning",
+                    *there,
+                ]
             )
             != 0
             else 0

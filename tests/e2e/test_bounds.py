@@ -1,0 +1,160 @@
+"""``pdual bounds`` as a user reads it, and the certificate against a problem where every constant is known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import cvxpy
+import numpy as np
+import pytest
+import torch
+from running import say
+from torch import Tensor
+
+from pdual.runtime.lagrangian import Lagrangian
+
+SPEC = """problem qp "a strongly convex parametric problem"
+set i = 0..1
+data d { z: real[i] in [-1, 1] }
+model f(z: real[i]) -> real[i] in [-2, 2]
+over r in d {
+  let x = f(r.z)
+  minimize sum[k in i]((x[k] - r.z[k])^2) / 2
+  subject to
+    low[k in i]: x[k] <= 0.5
+    both scale 1: x[0] + x[1] <= 0.25
+  dual default = pointwise(cap = 3)
+}
+solve { rho = 2 }
+"""
+KNOWN = ("s=0.5", "nuH=0", "nuPhi=0", "zeta0=0", "zeta=0", "zetaL=0")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "qp.pdual").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def knowing(*given: str) -> list[str]:
+    return [word for item in given for word in ("--know", item)]
+
+
+@pytest.mark.usefixtures("here")
+def test_constants_assumptions_and_certificate(capsys):
+    said = say(capsys, "bounds", "qp.pdual", *knowing(*KNOWN))
+    assert said.code == 0, said.err
+    assert "low   2        <= 0  -1 .. 0.6" in said.out
+    assert "L0 = 4.243, convex, mu = 1" in said.out
+    assert "one set of rows                           holds" in said.out
+    assert "Delta_O augmented: |E l0 - P*| <= " in said.out
+    assert "not covered" not in said.out
+    assert "caps of 18 cannot bind at the optimum" in said.out
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_missing_is_named(capsys):
+    said = say(capsys, "bounds", "qp.pdual")
+    assert "strict feasibility                        unknown  the margin must be measured: --know s=..." in said.out
+    assert "nuPhi: L1 distance of the dual class from the optimal multiplier" in said.out
+    found = say(capsys, "bounds", "qp.pdual", "--json").json["bounds"]
+    assert found["covered"]
+    assert found["certificate"][0]["value"] is None
+    assert "nuPhi" in found["certificate"][0]["missing"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("opf30", "is an equality, which has no interior: not covered"),
+        ("mnist", "the objective reads no rows: it does not depend on predictions"),
+        ("tofu", "the objective is over retain, constraints over forget"),
+        ("flora", "no rule of this version covers it"),
+    ],
+)
+def test_what_the_theorems_do_not_cover_is_not_a_number(spec: str, why: str, capsys):
+    said = say(capsys, "bounds", spec)
+    assert said.code == 0
+    assert why in said.out
+    assert "certificate: not covered, since an assumption fails" in said.out
+    assert "Delta_" not in said.out
+
+
+@pytest.mark.usefixtures("here")
+def test_constants_that_may_not_be_given(capsys):
+    said = say(capsys, "bounds", "qp.pdual", "--know", "nuQ=1")
+    assert said.code == 2
+    assert "error[PD716]: there is no constant `nuQ` that may be given" in said.err
+    assert "did you mean `nuH`?" in said.err
+    assert "error[PD704]" in say(capsys, "bounds", "qp.pdual", "--know", "s=-1").err
+
+
+ROWS = 12
+LOW = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+RIGHT = np.array([0.5, 0.5, 0.25])
+SCALES = np.array([2.5, 2.5, 1.0])
+
+
+def optimum(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Primal, multipliers of the scaled rows, and value of one row, from CVXPY."""
+    x = cvxpy.Variable(2)
+    constraints = [((LOW @ x - RIGHT) / SCALES) <= 0]
+    value = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - z) / 2), constraints).solve(solver=cvxpy.CLARABEL)
+    return x.value, constraints[0].dual_value, float(value)
+
+
+def ascended(z: Tensor, rho: float, steps: int) -> tuple[Tensor, Tensor]:
+    """The augmented Lagrangian's ascent on every row, its inner problems by many gradient steps."""
+    matrix, right = torch.tensor(LOW / SCALES[:, None]), torch.tensor(RIGHT / SCALES)
+    lagrangian = Lagrangian(torch.zeros(3, dtype=torch.bool), torch.full((3,), rho, dtype=torch.float64))
+    x, lam = z.clone(), torch.zeros(len(z), 3, dtype=torch.float64)
+    for _ in range(steps):
+        for _ in range(60):
+            x = x.detach().requires_grad_(True)
+            loss = ((x - z).square().sum(1) / 2 + lagrangian.psi(x @ matrix.T - right, lam)).sum()
+            x = x - torch.autograd.grad(loss, x)[0] / (1 + 3 * rho)
+        x = x.detach()
+        lam = torch.clamp(lam + rho * (x @ matrix.T - right), 0, 3)
+    return x, lam
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("steps", [0, 1, 3, 60])
+def test_violation_objective_and_sensitivity_lie_inside_the_certificate(steps: int, capsys):
+    """The multipliers after some steps are a dual class of one element: nuPhi is its distance from the optimal ones."""
+    z = torch.rand(ROWS, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    best = [optimum(row.numpy()) for row in z]
+    prices = np.array([multipliers for _, multipliers, _ in best])
+    value = float(np.mean([item for _, _, item in best]))
+    _, lam = ascended(z, 2.0, steps)
+    away = float(np.abs(lam.numpy() - prices).mean(0).max())
+    # The minimiser of the plain Lagrangian at these multipliers: x = z - A^T lam.
+    x = z - lam @ torch.tensor(LOW / SCALES[:, None])
+    violation = np.maximum((x.numpy() @ LOW.T - RIGHT) / SCALES, 0)
+    known = ["s=0.5", "nuH=0", f"nuPhi={away}", "zeta0=0", "zeta=0", "zetaL=0"]
+    found = say(capsys, "bounds", "qp.pdual", "--json", *knowing(*known)).json["bounds"]
+    bounds = {item["name"]: item["value"] for item in found["certificate"]}
+    lagrangian = (
+        (x - z).square().sum(1) / 2
+        + (lam * (x @ torch.tensor(LOW.T) - torch.tensor(RIGHT)) / torch.tensor(SCALES)).sum(1)
+    ).mean()
+    objective = float(((x - z).square().sum(1) / 2).mean())
+    assert abs(float(lagrangian) - value) <= bounds["Delta_D"] + 1e-6
+    assert float(np.linalg.norm(violation, axis=1).mean()) <= bounds["Delta_F"] + 1e-6
+    assert abs(objective - value) <= bounds["Delta_O"] + 1e-6
+    # Every threshold moved by u, in scaled units: P(u) >= P(0) - E[lam u] - slack.
+    for u in (-0.05, 0.05, 0.3):
+        moved = float(np.mean([_moved(row.numpy(), u) for row in z]))
+        assert moved >= value - float(lam.sum(1).mean()) * u - bounds["sensitivity"] - 1e-6
+    if steps == 60:
+        np.testing.assert_allclose(lam.numpy(), prices, atol=1e-4)
+        assert bounds["Delta_D"] < 1e-2
+    assert math.isfinite(bounds["Delta_O augmented"])
+
+
+def _moved(z: np.ndarray, u: float) -> float:
+    x = cvxpy.Variable(2)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - z) / 2), [((LOW @ x - RIGHT) / SCALES) <= u])
+    return float(problem.solve(solver=cvxpy.CLARABEL))
