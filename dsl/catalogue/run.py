@@ -270,4 +270,9 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("{reason}",),
     ),
+    Entry(
+        "PD737",
+        "`{package}`, which writes logs for TensorBoard, is not installed",
+        help=("`pip install 'pdual[tensorboard]'`",),
+    ),
 )

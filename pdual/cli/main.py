@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli import bounds, check, compare, explain, export, fmt, lsp, report, rows, run, sensitivity, verify
+from pdual.cli import bounds, check, compare, explain, export, fmt, lsp, report, rows, run, sensitivity, sweep, verify
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -37,6 +37,7 @@ app.command("export")(export.export)
 app.command("sensitivity")(sensitivity.sensitivity)
 app.command("bounds")(bounds.bounds)
 app.command("verify")(verify.verify)
+app.command("sweep")(sweep.sweep)
 app.command("lsp")(lsp.lsp)
 
 

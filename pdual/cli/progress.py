@@ -144,9 +144,9 @@ def progress(quiet: bool, verbose: bool, stream: TextIO | None = None) -> LinePr
 
 
 def iteration(line: LogLine) -> str:
-    """An outer iteration in one line: objectives, violation in fractions of the range, share of rows that are met."""
+    """An outer iteration in one line: objectives, violation in fractions of the range, shares of rows that are met and at the cap."""
     objective = " ".join(f"{value:.5g}" for value in line.objective.values()) or "-"
     return (
         f"outer {line.outer}: objective {objective}, violation {line.violation_mean:.2e} mean "
-        f"{line.violation_max:.2e} max, {line.feasible_rows:.1%} of rows met, {line.seconds:.0f} s"
+        f"{line.violation_max:.2e} max, {line.feasible_rows:.1%} of rows met, {line.rows_at_cap:.1%} at the cap, {line.seconds:.0f} s"
     )

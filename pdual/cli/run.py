@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pdual.finding import Found
     from pdual.runtime.execute import Outcome
     from pdual.runtime.options import RunOptions
+    from pdual.runtime.records import LogLine
     from pdual.understanding import Understood
 
 
@@ -58,6 +59,7 @@ def run(
     init: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Start from the weights of this run.", show_default=False)
     ] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Logs for TensorBoard, too.")] = False,
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="A line for every outer iteration.")] = False,
@@ -99,7 +101,7 @@ def run(
         assert understood.spec is not None
         check_data(options.data, understood.spec)
         options = replace(options, out=_folder(options, understood.spec.name))
-        outcome, interrupted = _perform(found, understood, options, quiet, verbose)
+        outcome, interrupted = _perform(found, understood, options, quiet, verbose, tensorboard)
     except Refusal as refusal:
         return failure.refused(refusal, arguments, found.source)
     except KeyboardInterrupt:
@@ -110,7 +112,7 @@ def run(
 
 
 def _perform(
-    found: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool
+    found: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool, tensorboard: bool
 ) -> tuple[Outcome, bool]:
     """The run, and whether Ctrl-C ended it."""
     import gc
@@ -118,6 +120,7 @@ def _perform(
     from pdual.cli.interrupt import Interrupt
     from pdual.cli.output import show
     from pdual.cli.progress import progress
+    from pdual.cli.tensorboard import TensorBoardLog
     from pdual.runtime.context import SourceContext
     from pdual.runtime.execute import default_workers, execute
 
@@ -126,6 +129,14 @@ def _perform(
     show(understood.diagnostics, found.source, sys.stderr)
     shown = progress(quiet, verbose)
     context = SourceContext(folder=found.folder, workers=default_workers(), progress=shown)
+    assert options.out is not None
+    board = TensorBoardLog(options.out) if tensorboard else None
+
+    def log(line: LogLine) -> None:
+        shown.log(line)
+        if board is not None:
+            board.log(line)
+
     try:
         with Interrupt() as interrupt:
             outcome = execute(
@@ -134,11 +145,13 @@ def _perform(
                 options,
                 context,
                 progress=shown,
-                log=shown.log,
+                log=log,
                 stop=interrupt.asked,
             )
     finally:
         shown.close()
+        if board is not None:
+            board.close()
     return outcome, interrupt.came
 
 

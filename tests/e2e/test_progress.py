@@ -18,12 +18,12 @@ class Terminal(io.StringIO):
 def line(outer: int) -> LogLine:
     return LogLine(
         outer=outer, step=10, seconds=3.2, loss=1, objective={"a": 8208.5}, violation_mean=0.01, violation_max=0.2,
-        feasible_rows=0.5, rows_at_cap=0, rho=1, rho_equal=1, multiplier=0, moved=0, fit_error={}, families={},
+        feasible_rows=0.5, rows_at_cap=0.25, rho=1, rho_equal=1, multiplier=0, moved=0, fit_error={}, families={},
     )  # fmt: skip
 
 
 def test_an_iteration_in_one_line():
-    words = "objective 8208.5, violation 1.00e-02 mean 2.00e-01 max, 50.0% of rows met, 3 s"
+    words = "objective 8208.5, violation 1.00e-02 mean 2.00e-01 max, 50.0% of rows met, 25.0% at the cap, 3 s"
     assert iteration(line(7)) == f"outer 7: {words}"
 
 

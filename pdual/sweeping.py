@@ -1,0 +1,99 @@
+"""The same problem with other values of parameters: independent processes, of which some may fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pdual.dsl.diagnostics import Refusal
+
+if TYPE_CHECKING:
+    from pdual.runtime.records import Metrics
+
+#: How a run is started in a process of its own.
+COMMAND = (sys.executable, "-m", "pdual.cli.start", "run")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a sweep: the values of its parameters, its seed, where it lies."""
+
+    values: Mapping[str, str]
+    seed: int
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that ended: its numbers, or None and what went wrong (the first line of what it said), with its exit code."""
+
+    trial: Trial
+    code: int
+    metrics: Metrics | None
+    said: str
+
+
+def trials(over: Mapping[str, Sequence[str]], seeds: int, out: Path) -> list[Trial]:
+    """Every combination of values with seeds 0 to ``seeds`` - 1."""
+    found = []
+    for values in product(*over.values()):
+        named = dict(zip(over, values, strict=True))
+        name = "-".join(f"{key}={value}" for key, value in named.items()).replace("/", "_")
+        found += [Trial(named, seed, out / f"{name}-{seed}") for seed in range(seeds)]
+    return found
+
+
+def sweep(
+    spec: str,
+    planned: Sequence[Trial],
+    arguments: Sequence[str],
+    jobs: int,
+    began: Callable[[Trial], None] = lambda trial: None,
+    ended: Callable[[Ended], None] = lambda item: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Ended]:
+    """Run the trials, ``jobs`` at a time, each in a process of its own; what is there already is gone on with.
+
+    ``arguments`` are further ones of ``pdual run``. A trial that fails leaves the others alone. After ``stop`` none is begun.
+    """
+
+    def perform(trial: Trial) -> Ended | None:
+        if stop():
+            return None
+        began(trial)
+        found = _performed(spec, trial, arguments)
+        ended(found)
+        return found
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return [item for item in pool.map(perform, planned) if item is not None]
+
+
+def _performed(spec: str, trial: Trial, arguments: Sequence[str]) -> Ended:
+    sets = [part for name, value in trial.values.items() for part in ("--set", f"{name}={value}")]
+    command = [*COMMAND, spec, *sets, "--seed", str(trial.seed), "--out", str(trial.folder), "-q", *arguments]
+    if (trial.folder / "run.json").is_file():
+        command.append("--resume")
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    said = next((line for line in lines if line.startswith("error")), lines[-1] if lines and done.returncode else "")
+    return Ended(trial, done.returncode, _metrics(trial.folder), said)
+
+
+def _metrics(folder: Path) -> Metrics | None:
+    """The numbers of a run that got as far as measuring them."""
+    from pdual.runtime.folder import RunFolder
+
+    try:
+        found = RunFolder(folder)
+        return found.metrics if found.record.status != "failed" else None
+    except Refusal:
+        return None

@@ -1,0 +1,135 @@
+"""``pdual sweep``: values of parameters side by side; one that fails leaves the others alone. And logs for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from running import say
+
+from pdual.cli.sweep import lines
+from pdual.runtime.records import Metrics, MultiplierMetrics, SplitMetrics, Timing
+from pdual.sweeping import Ended, Trial, trials
+
+SPEC = """problem small "A curve whose bound is a parameter"
+param width = 4 in [1, 64]
+param shift = 0.0 in [-10, 10]
+data points = csv("points.csv", split = [0.8, 0.1, 0.1]) { x: real, y: real }
+model f(x: real) -> real = mlp(hidden = [4])
+over p in points {
+  minimize (f(p.x) - p.y)^2
+  subject to
+    near: f(p.x) <= p.y + 0.1
+    root: sqrt(p.y + shift) <= f(p.x) + 3
+  dual default = learned(mlp(hidden = [width]), on = features(f), cap = 10)
+  metric miss = abs(f(p.x) - p.y)
+}
+solve { outer = 3, rho = 2.0, descent = adam(lr = 1e-2, batch = 8, steps = 4), ascent = adam(lr = 1e-2, batch = 8, steps = 4) }
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "points.csv").write_text("x,y\n" + "".join(f"{n / 10},{n / 20 + 1}\n" for n in range(40)))
+    (tmp_path / "small.pdual").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("here")
+def test_one_that_fails_leaves_the_others_alone(capsys) -> None:
+    """With the second shift there is a square root of a negative number."""
+    command = ["sweep", "small.pdual", "--over", "width=8", "--over", "shift=0,-2", "--jobs", "2", "--out", "there"]
+    said = say(capsys, *command, "-q", "--json")
+    assert (said.code, said.json["exit_code"]) == (4, 4)
+    assert sorted(path.name for path in Path("there").iterdir()) == ["width=8-shift=-2-0", "width=8-shift=0-0"]
+    good, bad = said.json["trials"]
+    assert good["metrics"] == json.loads(Path("there/width=8-shift=0-0/metrics.json").read_text())
+    assert (good["values"], good["exit_code"]) == ({"width": "8", "shift": "0"}, 0)
+    assert (bad["metrics"], bad["exit_code"]) == (None, 4)
+    assert bad["said"].startswith("error[PD601]")
+    assert said.err.count("error[PD601]") == 1
+
+
+def ended(width: str, seed: int, objective: float | None) -> Ended:
+    """A trial that ended with an objective, or failed."""
+    trial = Trial({"width": width}, seed, Path(f"there/width={width}-{seed}"))
+    if objective is None:
+        return Ended(trial, 4, None, "error[PD601]: the loss")
+    split = SplitMetrics(rows=2, objective=objective, metrics={}, violation=None, families={}, rows_at_cap=None)
+    held = MultiplierMetrics(per_row=1, rows=2, families={}, parameters=10 * int(width), bytes=4)
+    return Ended(
+        trial,
+        0,
+        Metrics(
+            problem="p", dual="learned", status="finished", multipliers=held, splits={"test": split}, timing=Timing()
+        ),
+        "",
+    )
+
+
+def test_seeds_are_a_mean_and_failures_are_named() -> None:
+    every = [ended("2", 0, 1.0), ended("2", 1, 2.0), ended("8", 0, 5.0), ended("8", 1, None)]
+    found = list(lines(["width"], every))
+    cells = [[cell.strip() for cell in re.split(r"\s{2,}", line)] for line in found[:3]]
+    assert cells[0][:3] == ["width", "runs", "objective"]
+    assert cells[1][:3] == ["2", "2 of 2", "1.5 ± 0.5"]
+    assert cells[2][:3] == ["8", "1 of 2", "5"]
+    assert cells[2][cells[0].index("dual parameters")] == "80"
+    assert found[3] == "failed: there/width=8-1 (exit code 4): error[PD601]: the loss"
+
+
+def test_every_combination_has_a_folder_of_its_own() -> None:
+    planned = trials({"a": ["1", "2"], "case": ["x/y"]}, 2, Path("there"))
+    assert [item.folder.name for item in planned] == [
+        "a=1-case=x_y-0",
+        "a=1-case=x_y-1",
+        "a=2-case=x_y-0",
+        "a=2-case=x_y-1",
+    ]
+    assert [item.seed for item in planned] == [0, 1, 0, 1]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("over", "error"),
+    [
+        (["width"], "PD704"),
+        (["width="], "PD704"),
+        (["wide=1,2"], "PD116"),
+        (["width=1,100"], "PD241"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(capsys, over: list[str], error: str) -> None:
+    said = say(capsys, "sweep", "small.pdual", *[part for item in over for part in ("--over", item)], "-q")
+    assert (said.code, said.out) == (2, "")
+    assert f"error[{error}" in said.err
+    assert not Path("runs").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_logs_for_tensorboard(capsys) -> None:
+    pytest.importorskip("tensorboard", reason="TensorBoard is not installed: pip install 'pdual[tensorboard]'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    assert say(capsys, "run", "small.pdual", "--out", "out", "--tensorboard", "-q").code == 0
+    log = [json.loads(line) for line in Path("out/log.jsonl").read_text().splitlines()]
+    events = EventAccumulator("out/tensorboard")
+    events.Reload()
+    assert [item.step for item in events.Scalars("loss")] == [line["outer"] for line in log] == [1, 2, 3]
+    assert [item.value for item in events.Scalars("objective/points")] == pytest.approx(
+        [x["objective"]["points"] for x in log]
+    )
+    families = [line["families"]["near"]["multiplier"] for line in log]
+    assert [item.value for item in events.Scalars("multiplier/near")] == pytest.approx(families)
+
+
+@pytest.mark.usefixtures("here")
+def test_without_tensorboard(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    said = say(capsys, "run", "small.pdual", "--out", "out", "--tensorboard", "-q")
+    assert (said.code, said.out) == (2, "")
+    assert "error[PD737]: `tensorboard`" in said.err
