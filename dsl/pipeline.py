@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pdual.dsl.checking import check
 from pdual.dsl.diagnostics import Diagnostic
+from pdual.dsl.independent import independent
 from pdual.dsl.parser import parse
 from pdual.dsl.spans import Source
 from pdual.dsl.typed import TypedSpec
@@ -21,4 +22,5 @@ def read(
     typed, more = check(spec, source, overrides)
     if not found:
         return typed, more
-    return None, found
+    every = (*found, *independent(spec, source, found, more))
+    return None, tuple(sorted(every, key=lambda item: item.span.start))

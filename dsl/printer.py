@@ -51,7 +51,21 @@ def as_json(diagnostic: Diagnostic, source: Source | None = None) -> dict[str, A
         "labels": [{"message": mark.text, **_range(source, mark.span)} for mark in _marks(entry, diagnostic)[1:]],
         "notes": _notes(entry, diagnostic),
         "help": _help(entry, diagnostic),
+        "fix": _fix(diagnostic, source),
     }
+
+
+def replacement(diagnostic: Diagnostic) -> str | None:
+    """What may be put in place of the primary span to repair the mistake; None where no one text does."""
+    entry = CATALOGUE[diagnostic.code]
+    return next((text for fix in entry.fixes if (text := _worded(fix, diagnostic)) is not None), None)
+
+
+def _fix(diagnostic: Diagnostic, source: Source | None) -> dict[str, Any] | None:
+    text = replacement(diagnostic)
+    if text is None or source is None or diagnostic.span == NOWHERE:
+        return None
+    return {**_range(source, diagnostic.span), "text": text}
 
 
 def _range(source: Source | None, span: Span) -> dict[str, Any]:

@@ -180,7 +180,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD705",
         "multipliers cannot be held as `{kind}`",
-        notes=("`--dual` takes {kinds}",),
+        notes=("the kinds are {kinds}",),
         help=("did you mean `{near}`?",),
     ),
     Entry(
@@ -269,5 +269,15 @@ ENTRIES: tuple[Entry, ...] = (
         "`{program}` cannot be written as {format}",
         severity=Severity.WARNING,
         notes=("{reason}",),
+    ),
+    Entry(
+        "PD790",
+        "`{found}` is no code of a diagnostic",
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD791",
+        "`{option}` does not go with {other}",
+        help=("leave one of them out",),
     ),
 )

@@ -127,6 +127,7 @@ def test_as_json() -> None:
         ],
         "notes": [],
         "help": None,
+        "fix": {"start": {"line": 2, "column": 12}, "end": {"line": 2, "column": 13}, "text": ")"},
     }
     assert as_json(diagnostic("PD030"), text)["start"] is None
 
