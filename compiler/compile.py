@@ -7,6 +7,7 @@ from math import inf
 
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
+from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices
 from pdual.compiler.feature_keys import FeatureKeys
@@ -36,6 +37,7 @@ def lower(
     ``overrides`` replaces how multipliers are held (``--dual``): kind by family name, ``"*"`` for all of them. ``minimize`` false
     drops the objective (feasibility only).
     """
+    make_room()
     found = Collector()
     labels = index_labels(spec, knowns)
     sizes = {name: len(members) for name, members in labels.items()}

@@ -39,7 +39,7 @@ def parse(source: Source) -> tuple[syntax.Spec | None, tuple[Diagnostic, ...]]:
         if not collector.diagnostics:
             collector.add("PD030")
         return None, collector.diagnostics
-    layout = survey(tokens)
+    layout = survey(tokens, source.text)
     if layout.too_deep is not None:
         collector.add("PD033", tokens[layout.too_deep].span, limit=MOST_NESTED)
         return None, collector.diagnostics

@@ -12,6 +12,8 @@ from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.snippet import Mark, draw
 from pdual.dsl.spans import NOWHERE, Source, Span
 
+_LONGEST = 1_000  # letters of a fact; lists of what there is, in notes, are the longest honest ones
+
 
 def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
     """One diagnostic: statement, location, marked lines, notes and help. Ends without a line break."""
@@ -58,7 +60,8 @@ def as_json(diagnostic: Diagnostic, source: Source | None = None) -> dict[str, A
 def replacement(diagnostic: Diagnostic) -> str | None:
     """What may be put in place of the primary span to repair the mistake; None where no one text does."""
     entry = CATALOGUE[diagnostic.code]
-    return next((text for fix in entry.fixes if (text := _worded(fix, diagnostic)) is not None), None)
+    fix = next((fix for fix in entry.fixes if _fields(fix) <= diagnostic.fact.keys()), None)
+    return None if fix is None else fix.format_map(diagnostic.fact)
 
 
 def _fix(diagnostic: Diagnostic, source: Source | None) -> dict[str, Any] | None:
@@ -90,7 +93,7 @@ def _marks(entry: Entry, diagnostic: Diagnostic) -> list[Mark]:
 
 def _title(entry: Entry, diagnostic: Diagnostic) -> str:
     """The statement; a fact that is missing shows as its name, for a message must come out in any case."""
-    facts = {name: _visible(value) for name, value in diagnostic.facts}
+    facts = {name: _shown(value) for name, value in diagnostic.facts}
     return entry.title.format_map({**{name: f"{{{name}}}" for name in _fields(entry.title)}, **facts})
 
 
@@ -105,12 +108,18 @@ def _help(entry: Entry, diagnostic: Diagnostic) -> str | None:
 
 def _worded(template: str, diagnostic: Diagnostic) -> str | None:
     """A template with its facts, or None where one is missing."""
-    facts = {name: _visible(value) for name, value in diagnostic.facts}
+    facts = {name: _shown(value) for name, value in diagnostic.facts}
     return template.format_map(facts) if _fields(template) <= facts.keys() else None
 
 
 def _fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def _shown(text: str) -> str:
+    """A fact in a message: a name or a number as long as a book is cut in the middle."""
+    visible = _visible(text[: _LONGEST + 1])
+    return visible if len(text) <= _LONGEST else f"{visible[: _LONGEST // 2]}…{_visible(text[-_LONGEST // 4 :])}"
 
 
 def _visible(text: str) -> str:

@@ -171,4 +171,11 @@ ENTRIES: tuple[Entry, ...] = (
         help=("add `minimize` or `subject to`, in an `over` block or outside",),
         severity=Severity.WARNING,
     ),
+    Entry(
+        "PD125",
+        "`{name}` is read before its `let`",
+        label="not known yet",
+        roles={"later": "declared here"},
+        help=("move that `let` above this one",),
+    ),
 )

@@ -270,6 +270,12 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write the filter where `{name}` is used: in a sum or a constraint",),
     ),
     Entry(
+        "PD274",
+        "constraint `{family}` should have at most {limit} entries on a row, found {size}",
+        label="too many",
+        help=("bound the largest one, `max[...](...) <= ...`, or filter with `where`",),
+    ),
+    Entry(
         "PD291",
         "model `{model}` is called once for every index, which this version cannot do",
         label="an argument carries an index",
