@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pdual.dsl.checking import check
 from pdual.dsl.diagnostics import Diagnostic
+from pdual.dsl.fixes import with_fixes
 from pdual.dsl.independent import independent
 from pdual.dsl.parser import parse
 from pdual.dsl.spans import Source
@@ -16,6 +17,15 @@ def read(
     source: Source, overrides: Mapping[str, float | int | str] | None = None
 ) -> tuple[TypedSpec | None, tuple[Diagnostic, ...]]:
     """The typed spec of a text, and every diagnostic in the order of the text; None where one is an error."""
+    typed, found = _read(source, overrides)
+    if typed is not None:
+        return typed, found
+    return None, with_fixes(source.text, found, lambda text: _read(Source(source.name, text), overrides)[1])
+
+
+def _read(
+    source: Source, overrides: Mapping[str, float | int | str] | None
+) -> tuple[TypedSpec | None, tuple[Diagnostic, ...]]:
     spec, found = parse(source)
     if spec is None:
         return None, found

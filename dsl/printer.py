@@ -9,6 +9,7 @@ from typing import Any
 from pdual.dsl.catalogue import CATALOGUE, Entry
 from pdual.dsl.catalogue.entry import ROLES
 from pdual.dsl.diagnostics import Diagnostic
+from pdual.dsl.fixes import replacement
 from pdual.dsl.snippet import Mark, draw
 from pdual.dsl.spans import NOWHERE, Source, Span
 
@@ -55,13 +56,6 @@ def as_json(diagnostic: Diagnostic, source: Source | None = None) -> dict[str, A
         "help": _help(entry, diagnostic),
         "fix": _fix(diagnostic, source),
     }
-
-
-def replacement(diagnostic: Diagnostic) -> str | None:
-    """What may be put in place of the primary span to repair the mistake; None where no one text does."""
-    entry = CATALOGUE[diagnostic.code]
-    fix = next((fix for fix in entry.fixes if _fields(fix) <= diagnostic.fact.keys()), None)
-    return None if fix is None else fix.format_map(diagnostic.fact)
 
 
 def _fix(diagnostic: Diagnostic, source: Source | None) -> dict[str, Any] | None:

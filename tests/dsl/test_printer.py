@@ -107,7 +107,9 @@ def test_all_are_apart_by_a_blank_line() -> None:
 
 def test_as_json() -> None:
     text = Source("p.pdual", "a\nlet b = f(x]\n")
-    found = diagnostic("PD014", Span(13, 14), Label(Span(11, 12), "opener"), found="]", bracket="(", closer=")")
+    found = diagnostic(
+        "PD014", Span(13, 14), Label(Span(11, 12), "opener"), found="]", bracket="(", closer=")", fix=")"
+    )
     data = as_json(found, text)
     assert json.loads(json.dumps(data)) == data
     assert data == {
