@@ -43,6 +43,7 @@ def explain(
     uses: Annotated[
         str | None, typer.Option(metavar="NAME", help="Print what reads a name instead.", show_default=False)
     ] = None,
+    math: Annotated[bool, typer.Option("--math", help="Print the problem in LaTeX instead.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Show what was understood: sets, models, objective, constraints, multipliers."""
@@ -55,7 +56,7 @@ def explain(
     context = SourceContext(folder=found.folder)
     understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
     code = output.exit_code(understood.diagnostics)
-    name, content, lines = _content(understood, stage, uses, keeps_objective(minimize))
+    name, content, lines = _content(understood, stage, uses, math, keeps_objective(minimize))
     if json:
         output.document("explain", code, understood.diagnostics, found.source, **{name: content})
         return code
@@ -71,7 +72,7 @@ def explain(
 
 
 def _content(
-    understood: Understood, stage: Stage | None, uses: str | None, minimize: bool
+    understood: Understood, stage: Stage | None, uses: str | None, math: bool, minimize: bool
 ) -> tuple[str, object, Sequence[Line]]:
     """The key of the JSON document, its value, and the same for people."""
     from pdual.explaining.render import Line, render
@@ -89,6 +90,11 @@ def _content(
         places = uses_of(understood.source, uses)
         lines = [Line(f"{place.line}:{place.column}  {place.what}  {place.text}") for place in places]
         return "uses", [place.as_json() for place in places], lines or [Line(f"nothing reads {uses}")]
+    if math:
+        from pdual.explaining.mathematics import mathematics
+
+        text = mathematics(understood.spec, understood.graph, minimize)
+        return "math", text, [Line(line) for line in text.splitlines()]
     from pdual.explaining.collect import explanation
 
     found = explanation(understood.spec, understood.graph, minimize)

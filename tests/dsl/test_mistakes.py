@@ -73,7 +73,8 @@ def test_fixes(wrong: str, right: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["minimize r.x +", "minimize q.x", "minimize r.x r.x", "minimize wieght * r.x * lambda", "minimize sum(r.x)"]
+    "wrong",
+    ["minimize r.x +", "minimize q.x", "minimize r.x r.x", "minimize wieght * r.x * lambda", "minimize sum(r.x)"],
 )
 def test_no_fix_where_none_is_sure(wrong: str) -> None:
     text = f"problem p\nparam weight = 2\ndata d {{ x: real }}\nover r in d {{ {wrong} }}\n"
