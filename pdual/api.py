@@ -123,6 +123,9 @@ class Problem:
 
         from pdual.runtime.execute import default_workers, execute
 
+        for name in ("out", "initial"):
+            if isinstance(options.get(name), str):
+                options[name] = Path(options[name])
         source = self.understood.source
         context = SourceContext(folder=self.folder, workers=default_workers())
         try:
