@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pdual.cli.options import (
+    DataOption,
     DualOption,
     JsonOption,
     MinimizeOption,
     SetOption,
     SpecArgument,
     assignments,
+    data_files,
     duals,
     keeps_objective,
 )
 
 if TYPE_CHECKING:
+    from pdual.compiler.graph import Graph
+    from pdual.dsl.spans import Source
     from pdual.explaining.render import Line
+    from pdual.runtime.context import SourceContext
     from pdual.understanding import Understood
 
 
@@ -43,6 +49,13 @@ def explain(
     uses: Annotated[
         str | None, typer.Option(metavar="NAME", help="Print what reads a name instead.", show_default=False)
     ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows", metavar="N", min=1, help="Print N entries of every constraint on a real row.", show_default=False
+        ),
+    ] = None,
+    data: DataOption = [],  # noqa: B006
     math: Annotated[bool, typer.Option("--math", help="Print the problem in LaTeX instead.")] = False,
     json: JsonOption = False,
 ) -> int:
@@ -55,6 +68,8 @@ def explain(
     found = find(spec)
     context = SourceContext(folder=found.folder)
     understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
+    if rows is not None and understood.graph is not None and not understood.errors:
+        return _rows(understood.graph, rows, replace(context, files=data_files(data)), found.source, json)
     code = output.exit_code(understood.diagnostics)
     name, content, lines = _content(understood, stage, uses, math, keeps_objective(minimize))
     if json:
@@ -69,6 +84,24 @@ def explain(
         sys.stdout.flush()
         output.show(understood.diagnostics, found.source, sys.stderr if code else sys.stdout)
     return code
+
+
+def _rows(graph: Graph, count: int, context: SourceContext, source: Source, json: bool) -> int:
+    from pdual.cli import failure, output
+    from pdual.dsl.diagnostics import Refusal
+    from pdual.explaining.instances import instances, lines_of
+    from pdual.understanding import check_data
+
+    try:
+        check_data(context.files, graph.spec)
+        found = instances(graph, count, context)
+    except Refusal as refusal:
+        return failure.refused(refusal, ["explain", *(["--json"] if json else [])], source)
+    if json:
+        output.document("explain", output.FINE, (), source, rows=[item.as_json() for item in found])
+    else:
+        print("\n".join(lines_of(found)))
+    return output.FINE
 
 
 def _content(

@@ -139,7 +139,7 @@ def _shape(field: TypedField, context: SourceContext) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _numbers_at_once(values: Sequence[Any], field: TypedField, shape: tuple[int, ...]) -> Tensor | None:
+def _numbers_at_once(values: Any, field: TypedField, shape: tuple[int, ...]) -> Tensor | None:
     """A real field from an array that holds it as it is; None where that is for the slow way, which says what is wrong."""
     assert isinstance(field.type, ArrayType)
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or field.type.element not in _REAL:
