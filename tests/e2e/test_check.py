@@ -114,7 +114,7 @@ def test_the_first_spec_of_the_docs_is_fine(capsys):
 def test_the_readme_shows_that_spec():
     spec = (ROOT / "docs" / "first" / "first.pdual").read_text()
     assert len(spec.splitlines()) == 12
-    assert f"```\n{spec}```" in (ROOT / "README.md").read_text()
+    assert f"```pdual\n{spec}```" in (ROOT / "README.md").read_text()
 
 
 # --- standard input, the long text of a code, SARIF ------------------------------------------------------------
