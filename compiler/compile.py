@@ -7,6 +7,7 @@ from math import inf
 
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
+from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices
 from pdual.compiler.feature_keys import FeatureKeys
@@ -22,7 +23,7 @@ from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
 from pdual.dsl.operations.interval import Interval
-from pdual.dsl.types import ArrayType, Kind, MemberFeatures, MemberOf
+from pdual.dsl.types import ArrayType, Kind, MemberFeatures, MemberOf, OpenAxis
 
 
 def lower(
@@ -36,6 +37,7 @@ def lower(
     ``overrides`` replaces how multipliers are held (``--dual``): kind by family name, ``"*"`` for all of them. ``minimize`` false
     drops the objective (feasibility only).
     """
+    make_room()
     found = Collector()
     labels = index_labels(spec, knowns)
     sizes = {name: len(members) for name, members in labels.items()}
@@ -88,7 +90,9 @@ def feature_types(spec: typed.TypedSpec, sizes: Sizes) -> Mapping[str, ArrayType
     """The type of every model's penultimate representation, where it has one."""
     types: dict[str, ArrayType | MemberFeatures] = {}
     for model in spec.models:
-        if model.architecture is not None:
+        if model.features_layer is not None:  # of a module from Python: as wide as its layer, which the run sees
+            types[model.name] = ArrayType(Kind.REAL, (OpenAxis(),))
+        elif model.architecture is not None:
             declaration = architectures()[model.architecture.architecture]
             kind = declaration.features(model.signature, model.architecture.settings, sizes)
             if kind is not None:

@@ -18,6 +18,8 @@ from pdual.dsl.operations.operation import Pair
 from pdual.dsl.parts import PartShape, part_shapes
 from pdual.dsl.record import record
 
+#: Entries of one family on one row, those that a filter removes included. Each has its own range, scale and multiplier.
+MOST_ENTRIES = 100_000
 SMALL_RANGE = 1e-3  # an entry with a smaller feasible range takes the mean of its part's other entries
 
 
@@ -60,6 +62,9 @@ def family_rows(
     if any(axis is None for axis in axes):
         raise refuse("PD292", family.span, family=family.name)
     named = [axis for axis in axes if axis is not None]
+    size = math.prod(walk.sizes[axis.set] for axis in named)
+    if size > MOST_ENTRIES:
+        raise refuse("PD274", family.span, family=family.name, limit=f"{MOST_ENTRIES:,}", size=f"{size:,}")
     indices = {b.identity: lowering.builder.index(a) for b, a in zip(family.binders, named, strict=True)}
     mask = _family_mask(family, lowering, indices)
     operands = [lowering.value(operand, indices) for operand in family.operands]

@@ -138,7 +138,13 @@ def _missing_colon(place: Place) -> Verdict | None:
     if repaired is None or place.token.kind in CLOSERS:
         return None
     head = place.machine.spans[-1]
-    found = diagnostic("PD008", place.token.span, Label(head, "head"), found=expectation.found(place.token))
+    found = diagnostic(
+        "PD008",
+        place.token.span,
+        Label(head, "head"),
+        found=expectation.found(place.token),
+        inserted=_before(":", place),
+    )
     return Verdict(found, place.sound(repaired))
 
 
@@ -243,7 +249,8 @@ def _missing_comma(place: Place) -> Verdict | None:
     if place.tokens[place.position].kind == "IN":  # `[i in s](x)`: something else is missing
         return None
     shown = expectation.found(place.token)
-    found = diagnostic("PD020", place.token.span, Label(opener.span, "opener"), found=shown)
+    label = Label(opener.span, "opener")
+    found = diagnostic("PD020", place.token.span, label, found=shown, inserted=_before(",", place))
     return Verdict(found, place.sound(repaired))
 
 
@@ -262,14 +269,22 @@ def _missing_symbol(place: Place) -> Verdict | None:
     for kind in ("EQUAL", "IN", "LBRACE") if place.token.kind not in CLOSERS else ():
         repaired = place.missing(kind)
         if repaired is not None:
-            return Verdict(_unexpected(place).diagnostic, place.sound(repaired))
+            symbol = place.machine.tables.symbols[kind]
+            return Verdict(_unexpected(place, symbol).diagnostic, place.sound(repaired))
     return None
 
 
-def _unexpected(place: Place) -> Verdict:
-    return Verdict(
-        diagnostic("PD002", place.token.span, expected=place.expected(), found=expectation.found(place.token))
-    )
+def _unexpected(place: Place, missing: str | None = None) -> Verdict:
+    """``missing``: a symbol that makes the token fit where it stands before it."""
+    expected, found = place.expected(), expectation.found(place.token)
+    only = missing if expected == f"`{missing}`" else None
+    inserted = None if only is None else _before(only, place)
+    return Verdict(diagnostic("PD002", place.token.span, expected=expected, found=found, inserted=inserted))
+
+
+def _before(symbol: str, place: Place) -> str | None:
+    """What may stand in place of the token: itself after a symbol that is missing; nothing at the end of the file."""
+    return None if place.token.kind == END else f"{symbol} {place.token.text}"
 
 
 _RULES: tuple[Callable[[Place], Verdict | None], ...] = (

@@ -22,6 +22,28 @@ EXPRESSION_STARTS = ("NAME", "NUMBER", "TEXT", "LPAR", "LSQB", "MINUS", "NOT")
 # Where one of these stands before a keyword, no name can follow in its place.
 _COMPLETE = frozenset({END, "NUMBER", "TEXT", "NAME", *OPENERS})
 
+# After one of these, on the same line, a keyword is a name that was chosen badly and no statement.
+_ASKS_FOR_A_NAME = frozenset(
+    {
+        *STATEMENTS,
+        *("BY", "OF", "IN", "ON", "GROUP", "WHERE", "IF", "ELSE", "AND", "OR", "NOT", "SCALE"),
+        *("LPAR", "LSQB", "COMMA", "COLON", "DOT", "EQUAL", "RELATION", "ARROW"),
+        *("PLUS", "MINUS", "STAR", "SLASH", "CARET"),
+    }
+)
+
+# ... unless the two tokens after it are those of the statement.
+_AFTER_THE_NAME: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("PARAM", "SET", "GIVEN", "METRIC"), ("EQUAL",)),
+    "DATA": ("EQUAL", "LBRACE"),
+    "MODEL": ("EQUAL", "LPAR"),
+    "DEF": ("LPAR",),
+    "OVER": ("IN",),
+    "EXPECT": ("ON",),
+    "LET": ("EQUAL", "LSQB"),
+    "DUAL": ("EQUAL", "COMMA", "DOT", "LSQB"),
+}
+
 # Words that are keywords in one place each and names everywhere else.
 SOFT = frozenset({"SCALE", "ON", "BY", "OF", "GROUP", "IN", "FROM", "TO", "GRAPH", "SUBJECT"})
 
@@ -62,7 +84,7 @@ class Layout(NamedTuple):
     too_deep: int | None  # the first bracket that is nested too deep; the rest was not surveyed
 
 
-def survey(tokens: Sequence[Token]) -> Layout:
+def survey(tokens: Sequence[Token], text: str) -> Layout:
     """Match the brackets of a file and find where its statements start."""
     closers: dict[Token, int] = {}
     starts: set[int] = set()
@@ -77,7 +99,7 @@ def survey(tokens: Sequence[Token]) -> Layout:
                 return Layout(closers, frozenset(starts), index)
         elif token.kind in OPENERS:
             _close(tokens, open_brackets, heads, index, closers)
-        elif token.kind in STATEMENTS and _starts_statement(tokens, index, open_brackets, heads):
+        elif token.kind in STATEMENTS and _starts_statement(tokens, index, open_brackets, heads, text):
             starts.add(index)
             statement = token.kind
             # No statement stands inside round or square brackets: those still open were never closed.
@@ -102,7 +124,9 @@ def _close(
             return
 
 
-def _starts_statement(tokens: Sequence[Token], index: int, open_brackets: Sequence[int], heads: Sequence[str]) -> bool:
+def _starts_statement(
+    tokens: Sequence[Token], index: int, open_brackets: Sequence[int], heads: Sequence[str], text: str
+) -> bool:
     token, following = tokens[index], tokens[index + 1]  # the last token is END
     before = tokens[index - 1].kind if index else END
     inside_braces = bool(open_brackets) and tokens[open_brackets[-1]].kind == "LBRACE"
@@ -110,6 +134,9 @@ def _starts_statement(tokens: Sequence[Token], index: int, open_brackets: Sequen
     if not fits(token, following):
         # `param = 3` after something complete: the name is missing, for a setting stands inside braces.
         return following.kind == "EQUAL" and before in _COMPLETE and head in ("", "OVER")
+    # `over data in d`, `2 * set`, `sum[model in s]`: on the same line something asks for a name.
+    if before in _ASKS_FOR_A_NAME and "\n" not in text[tokens[index - 1].span.end : token.span.start]:
+        return tokens[min(index + 2, len(tokens) - 1)].kind in _AFTER_THE_NAME.get(token.kind, ())
     # `set bus, gen` inside the braces of a `given` lists its sets.
     lists_sets = token.kind == "SET" and head == "GIVEN" and not _defines_set(tokens, index)
     return before != "DOT" and not lists_sets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pdual.dsl import syntax, tables, transform
@@ -11,7 +12,7 @@ from pdual.dsl.layout import MOST_NESTED, STATEMENTS, survey
 from pdual.dsl.reader import read
 from pdual.dsl.scanner import scan
 from pdual.dsl.spans import Source, Span
-from pdual.dsl.tree import Token
+from pdual.dsl.tree import Token, Tree
 
 MOST_CHARACTERS = 5_000_000
 # A lone surrogate is what ``source`` makes of a byte that is not UTF-8.
@@ -39,12 +40,14 @@ def parse(source: Source) -> tuple[syntax.Spec | None, tuple[Diagnostic, ...]]:
         if not collector.diagnostics:
             collector.add("PD030")
         return None, collector.diagnostics
-    layout = survey(tokens)
+    layout = survey(tokens, source.text)
     if layout.too_deep is not None:
         collector.add("PD033", tokens[layout.too_deep].span, limit=MOST_NESTED)
         return None, collector.diagnostics
     tree = read(source.text, tokens, layout, automaton, collector)
-    spec = transform.build(tree, collector)
+    building = Collector()
+    spec = transform.build(tree, building)
+    collector.extend(_not_told(tree, collector.diagnostics, building.diagnostics))
     _check_problem(spec, tokens[0], collector)
     return spec, collector.diagnostics
 
@@ -54,6 +57,28 @@ def _unreadable(text: str) -> Diagnostic | None:
         return diagnostic("PD032", size=f"{len(text):,}", limit=f"{MOST_CHARACTERS:,}")
     match = _NO_TEXT.search(text)
     return None if match is None else diagnostic("PD031", Span(match.start(), match.end()))
+
+
+#: What a call or a reduction that was read after a mistake may look like without being meant.
+_OF_SHAPE = frozenset({"PD022", "PD023", "PD025"})
+
+
+def _not_told(tree: Tree, told: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Mistakes without those that may come of another one in the same statement."""
+    leaves = [leaf.span for leaf in _leaves(tree)]
+    for item in found:
+        around = next((span for span in leaves if span.start <= item.span.start < span.end), None)
+        consequence = around is not None and any(around.start <= other.span.start < around.end for other in told)
+        if not (consequence and item.code in _OF_SHAPE):
+            yield item
+
+
+def _leaves(tree: Tree) -> Iterator[Tree]:
+    for child in tree.trees():
+        if child.label in ("over", "over_group", "block", "subject_to"):
+            yield from _leaves(child)
+        else:
+            yield child
 
 
 def _check_problem(spec: syntax.Spec, first: Token, collector: Collector) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 from pdual.dsl.catalogue import CATALOGUE, Entry
 from pdual.dsl.catalogue.entry import ROLES
 from pdual.dsl.diagnostics import Diagnostic
+from pdual.dsl.fixes import replacement
 from pdual.dsl.snippet import Mark, draw
 from pdual.dsl.spans import NOWHERE, Source, Span
+
+_LONGEST = 1_000  # letters of a fact; lists of what there is, in notes, are the longest honest ones
 
 
 def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
@@ -51,7 +54,15 @@ def as_json(diagnostic: Diagnostic, source: Source | None = None) -> dict[str, A
         "labels": [{"message": mark.text, **_range(source, mark.span)} for mark in _marks(entry, diagnostic)[1:]],
         "notes": _notes(entry, diagnostic),
         "help": _help(entry, diagnostic),
+        "fix": _fix(diagnostic, source),
     }
+
+
+def _fix(diagnostic: Diagnostic, source: Source | None) -> dict[str, Any] | None:
+    text = replacement(diagnostic)
+    if text is None or source is None or diagnostic.span == NOWHERE:
+        return None
+    return {**_range(source, diagnostic.span), "text": text}
 
 
 def _range(source: Source | None, span: Span) -> dict[str, Any]:
@@ -76,7 +87,7 @@ def _marks(entry: Entry, diagnostic: Diagnostic) -> list[Mark]:
 
 def _title(entry: Entry, diagnostic: Diagnostic) -> str:
     """The statement; a fact that is missing shows as its name, for a message must come out in any case."""
-    facts = {name: _visible(value) for name, value in diagnostic.facts}
+    facts = {name: _shown(value) for name, value in diagnostic.facts}
     return entry.title.format_map({**{name: f"{{{name}}}" for name in _fields(entry.title)}, **facts})
 
 
@@ -91,12 +102,18 @@ def _help(entry: Entry, diagnostic: Diagnostic) -> str | None:
 
 def _worded(template: str, diagnostic: Diagnostic) -> str | None:
     """A template with its facts, or None where one is missing."""
-    facts = {name: _visible(value) for name, value in diagnostic.facts}
+    facts = {name: _shown(value) for name, value in diagnostic.facts}
     return template.format_map(facts) if _fields(template) <= facts.keys() else None
 
 
 def _fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
+
+
+def _shown(text: str) -> str:
+    """A fact in a message: a name or a number as long as a book is cut in the middle."""
+    visible = _visible(text[: _LONGEST + 1])
+    return visible if len(text) <= _LONGEST else f"{visible[: _LONGEST // 2]}…{_visible(text[-_LONGEST // 4 :])}"
 
 
 def _visible(text: str) -> str:

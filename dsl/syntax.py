@@ -200,10 +200,10 @@ TypeName: TypeAlias = ArrayTypeName | RecordTypeName | GraphTypeName
 
 @record(frozen=True, slots=True)
 class Problem(Node):
-    """``problem NAME "title"``."""
+    """``problem NAME "title"``; a problem may go without a title."""
 
     name: Name
-    title: str
+    title: str = ""
 
 
 @record(frozen=True, slots=True)

@@ -56,8 +56,8 @@ class _Statements:
     # --- statements --------------------------------------------------------------------------------------
 
     def _problem(self, tree: Tree) -> syntax.Problem:
-        title = self._expression.text(tree.tokens("TEXT")[0])
-        return syntax.Problem(_name(tree), title.value, span=tree.span)
+        titles = [self._expression.text(token).value for token in tree.tokens("TEXT")]
+        return syntax.Problem(_name(tree), *titles, span=tree.span)
 
     def _param(self, tree: Tree) -> syntax.Param:
         value = self._expression.of(_branch(tree, 1))

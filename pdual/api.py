@@ -38,19 +38,19 @@ class ProblemError(Exception):
 def load(
     spec: str | Path,
     params: Mapping[str, float | int | str] | None = None,
-    data: Mapping[str, str | Path] | None = None,
+    data: Mapping[str, Any] | None = None,
     models: Mapping[str, nn.Module] | None = None,
     dual: str | Mapping[str, str] | None = None,
     minimize: bool = True,
 ) -> Problem:
     """Read a spec: a file, or the name of a shipped one.
 
-    ``params`` are values of parameters, ``data`` files of data sets, ``models`` the modules of models that the spec
-    leaves open. ``dual`` is a kind for all multipliers, or kinds by family; ``minimize`` false drops the objective.
+    ``params`` are values of parameters, ``data`` the rows of data sets (files, arrays by column, data frames, torch or Hugging
+    Face data sets; see ``pdual.binding.bound``), ``models`` the modules of models that the spec leaves open: any ``nn.Module``
+    that takes its arguments by position. ``dual`` is a kind for all multipliers, or kinds by family; ``minimize`` false drops the objective.
     Raises ProblemError.
     """
     source: Source | None = None
-    files = {name: Path(file) for name, file in (data or {}).items()}
     duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
     overrides = {name: _written(value) for name, value in (params or {}).items()}
     try:
@@ -59,12 +59,13 @@ def load(
         understood = understand(source, overrides, duals, minimize, SourceContext(folder=found.folder))
         understood.refuse()
         assert understood.spec is not None
+        files = _files(data or {}, understood.spec, SourceContext(folder=found.folder))
         check_data(files, understood.spec)
-        _check_models(models or {}, understood.spec)
+        modules = _modules(models or {}, understood.spec)
     except Refusal as refusal:
         raise ProblemError(refusal.diagnostics, source) from None
     options = RunOptions(overrides=overrides, dual=duals, minimize=minimize, data=files)
-    return Problem(understood, found.folder, options, dict(models or {}))
+    return Problem(understood, found.folder, options, modules)
 
 
 def _written(value: float | int | str) -> str:
@@ -72,11 +73,29 @@ def _written(value: float | int | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check_models(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> None:
-    names = [model.name for model in spec.models]
+def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContext) -> dict[str, Path]:
+    """Every data set that is given as a file; rows from Python are written to the cache."""
+    if not data:
+        return {}
+    from pdual.binding import bound
+    from pdual.runtime.sources.cache import cache_root
+
+    known = {item.name: item for item in spec.data}
+    check_data({name: Path() for name in data if name not in known}, spec)
+    return {name: bound(rows, known[name], cache_root(context) / "bound") for name, rows in data.items()}
+
+
+def _modules(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> dict[str, nn.Module]:
+    """The modules as models are called."""
+    if not models:
+        return {}
+    from pdual.runtime.architectures.adapted import adapted
+
+    known = {model.name: model for model in spec.models}
     for name in models:
-        if name not in names:
-            raise refuse("PD710", name=name, names=", ".join(f"`{item}`" for item in names), near=nearest(name, names))
+        if name not in known:
+            raise refuse("PD710", name=name, names=", ".join(f"`{item}`" for item in known), near=nearest(name, known))
+    return {name: adapted(module, known[name]) for name, module in models.items()}
 
 
 @dataclass(frozen=True)
@@ -104,6 +123,9 @@ class Problem:
 
         from pdual.runtime.execute import default_workers, execute
 
+        for name in ("out", "initial"):
+            if isinstance(options.get(name), str):
+                options[name] = Path(options[name])
         source = self.understood.source
         context = SourceContext(folder=self.folder, workers=default_workers())
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -14,6 +15,7 @@ from pdual.dsl.spans import Source
 
 SUFFIX = ".pdual"
 SHIPPED_FOLDER = "specs"
+STANDARD_INPUT = "-"
 
 
 @record(frozen=True, slots=True)
@@ -25,10 +27,13 @@ class Found:
 
 
 def find(argument: str) -> Found:
-    """The spec that an argument names: a file first, else a shipped spec (``opf30``, ``specs/opf30.pdual``).
+    """The spec that an argument names: a file first, else a shipped spec (``opf30``, ``specs/opf30.pdual``); ``-`` is
+    standard input, whose own files are relative to the current folder.
 
     Raises PD701 (no such spec), PD702 (a folder), PD703 (cannot be read).
     """
+    if argument == STANDARD_INPUT:
+        return Found(from_input(), Path.cwd())
     path = Path(argument).expanduser()
     if path.is_file():
         return Found(read(path, argument), path.parent)
@@ -56,6 +61,12 @@ def named_files(argument: str) -> list[Path]:
     if _shipped_name(argument) in shipped:
         raise refuse("PD712", spec=argument)
     raise _missing(argument, path, shipped)
+
+
+def from_input() -> Source:
+    """Standard input as a source called ``-``; what is not UTF-8 is kept and refused by the parser."""
+    content = sys.stdin.buffer.read().decode("utf-8", errors="surrogateescape")
+    return Source(STANDARD_INPUT, content)
 
 
 def _is_hidden(path: PurePath) -> bool:

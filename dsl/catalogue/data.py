@@ -245,4 +245,10 @@ ENTRIES: tuple[Entry, ...] = (
         "`{split}` has {found} rows, and {asked} are asked for",
         label="named here",
     ),
+    Entry(
+        "PD590",
+        "the rows of `{data}` from Python should hold {expected}, found {found}",
+        label="declared here",
+        notes=("rows are columns by name, a data frame, a sequence of mappings, or a torch `Dataset`",),
+    ),
 )

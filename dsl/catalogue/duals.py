@@ -28,6 +28,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not a kind",
         notes=("kinds: {there}; a formula over models is the other way",),
         help=("did you mean `{near}`?",),
+        fixes=("{near}",),
     ),
     Entry(
         "PD404",

@@ -18,7 +18,8 @@ class Entry:
 
     ``title`` is the one-line statement: lower case, no full stop, no blame, names in backticks. ``label`` stands
     under the primary span, ``roles`` words each secondary label by its role. A note or the help whose facts are
-    not all there is left out. Suggestions belong in ``help`` only, and there is at most one.
+    not all there is left out. Suggestions belong in ``help`` only, and there is at most one. ``fixes`` are what tools may
+    put in place of the primary span, the first whose facts are all there.
     """
 
     code: str
@@ -27,4 +28,5 @@ class Entry:
     roles: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = ()  # alternatives, the first whose facts are all there is printed
+    fixes: tuple[str, ...] = ()
     severity: Severity = Severity.ERROR

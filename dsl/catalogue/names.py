@@ -8,15 +8,23 @@ from pdual.dsl.diagnostics import Severity
 _MEANT = "did you mean `{near}`?"
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry("PD101", "there is no value called `{name}` here", label="not declared", help=(_MEANT,)),
-    Entry("PD102", "there is no {what} called `{name}`", label="not declared", help=(_MEANT,)),
-    Entry("PD103", "`{name}` is not {what}", label="not known", notes=("there are {there}",), help=(_MEANT,)),
+    Entry("PD101", "there is no value called `{name}` here", label="not declared", help=(_MEANT,), fixes=("{near}",)),
+    Entry("PD102", "there is no {what} called `{name}`", label="not declared", help=(_MEANT,), fixes=("{near}",)),
+    Entry(
+        "PD103",
+        "`{name}` is not {what}",
+        label="not known",
+        notes=("there are {there}",),
+        help=(_MEANT,),
+        fixes=("{near}",),
+    ),
     Entry(
         "PD104",
         "there is no source called `{name}`",
         label="not known",
         notes=("the sources for `{role}`: {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD105",
@@ -24,6 +32,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not known",
         notes=("the architectures: {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD106",
@@ -34,6 +43,7 @@ ENTRIES: tuple[Entry, ...] = (
             "constraints here: {there}",
         ),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD107",
@@ -41,6 +51,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not declared there",
         notes=("it has {has}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD108",
@@ -48,6 +59,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not one of its outputs",
         notes=("its outputs are {has}, and are taken by name",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD109",
@@ -55,6 +67,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not known",
         notes=("its settings: {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD110",
@@ -62,6 +75,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not known",
         notes=("{expected} is expected",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD111",
@@ -83,6 +97,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="which one is not clear",
         roles={"field": "a field of this name"},
         help=("write `{qualified}`",),
+        fixes=("{qualified}",),
     ),
     Entry(
         "PD114",
@@ -110,6 +125,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not a part",
         notes=("its parts: {there}", "{whole:.0}it is one relation, held as a whole"),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD119",
@@ -117,6 +133,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not a split",
         notes=("its splits: {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD120",
@@ -124,12 +141,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="not declared",
         notes=("the data sets: {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD121",
         "`{name}` is {what}, not a value",
         label="a value is expected here",
         help=("write `{use}`", _MEANT),
+        fixes=("{near}",),
     ),
     Entry(
         "PD122",
@@ -137,6 +156,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not offered",
         notes=("it offers {there}",),
         help=(_MEANT,),
+        fixes=("{near}",),
     ),
     Entry(
         "PD123",
@@ -150,5 +170,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="nothing to do",
         help=("add `minimize` or `subject to`, in an `over` block or outside",),
         severity=Severity.WARNING,
+    ),
+    Entry(
+        "PD125",
+        "`{name}` is read before its `let`",
+        label="not known yet",
+        roles={"later": "declared here"},
+        help=("move that `let` above this one",),
     ),
 )

@@ -137,6 +137,24 @@ ENTRIES: tuple[Entry, ...] = (
         help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
     ),
     Entry(
+        "PD690",
+        "module `{model}` should return {expected}, found {found}",
+        label="declared here",
+    ),
+    Entry(
+        "PD691",
+        "module `{model}` has no layer `{layer}`",
+        label="declared here",
+        notes=("its layers are {there}",),
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD692",
+        "module `{model}` fails on inputs of shape {shapes}: {reason}",
+        label="declared here",
+        notes=("arguments are given by position, tensors [batch, *axes], a single real number as [batch, 1]",),
+    ),
+    Entry(
         "PD650",
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
@@ -180,7 +198,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD705",
         "multipliers cannot be held as `{kind}`",
-        notes=("`--dual` takes {kinds}",),
+        notes=("the kinds are {kinds}",),
         help=("did you mean `{near}`?",),
     ),
     Entry(
@@ -274,5 +292,15 @@ ENTRIES: tuple[Entry, ...] = (
         "PD737",
         "`{package}`, which writes logs for TensorBoard, is not installed",
         help=("`pip install 'pdual[tensorboard]'`",),
+    ),
+    Entry(
+        "PD790",
+        "`{found}` is no code of a diagnostic",
+        help=("did you mean `{near}`?",),
+    ),
+    Entry(
+        "PD791",
+        "`{option}` does not go with {other}",
+        help=("leave one of them out",),
     ),
 )

@@ -19,6 +19,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="an index is missing",
         notes=("arrays are not aligned by position",),
         help=("write `{carried}`", "reduce over it, as in `{reduced}`"),
+        fixes=("{carried}",),
     ),
     Entry(
         "PD204",
@@ -30,6 +31,7 @@ ENTRIES: tuple[Entry, ...] = (
             "{none:.0}nothing ties a `{found}` to one `{wanted}`",
         ),
         help=("write `{converted}`",),
+        fixes=("{converted}",),
     ),
     Entry("PD205", "`{name}` has {axes}, found {found}", label="indexed here", notes=("its type is `{type}`",)),
     Entry("PD206", "`{name}` has positions 0 to {last} here, found {found}", label="outside"),
@@ -74,6 +76,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`{name}` of `{owner}` should be {expected}, found {found}",
         label="does not fit",
         help=("did you mean `{near}`?",),
+        fixes=("{near}",),
     ),
     Entry("PD218", "`{owner}` needs `{name}`", label="missing here", notes=("it should be {expected}",)),
     Entry(
@@ -111,6 +114,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`squared_norm` takes the name of a model",
         label="not a model",
         help=("did you mean `{near}`?",),
+        fixes=("{near}",),
     ),
     Entry("PD228", "a set should run from low to high, found {low}..{high}", label="no members"),
     Entry(
@@ -167,6 +171,8 @@ ENTRIES: tuple[Entry, ...] = (
         "`{label}` is no member of `{set}`",
         label="not a member",
         notes=("its members are {labels}",),
+        help=("did you mean `{near}`?",),
+        fixes=("{near}",),
     ),
     Entry(
         "PD244",
@@ -238,6 +244,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="not a model",
         notes=("there is no model `{name}`",),
         help=("did you mean `{near}`?",),
+        fixes=("{near}",),
     ),
     Entry("PD266", "argument `{name}` needs a type", label="no type", help=("write `{name}: real`",)),
     Entry(
@@ -261,6 +268,12 @@ ENTRIES: tuple[Entry, ...] = (
         "`{name}` should have a value for every index, so it takes no filter",
         label="leaves some out",
         help=("write the filter where `{name}` is used: in a sum or a constraint",),
+    ),
+    Entry(
+        "PD274",
+        "constraint `{family}` should have at most {limit} entries on a row, found {size}",
+        label="too many",
+        help=("bound the largest one, `max[...](...) <= ...`, or filter with `where`",),
     ),
     Entry(
         "PD291",

@@ -100,13 +100,19 @@ def _row(node: syntax.Over, scope: Scope) -> Entity:
 
 
 def _check_lets(node: syntax.Over, names: dict[str, Named], parts: _Parts, scope: Scope) -> None:
-    for statement in node.body:
-        if isinstance(statement, syntax.Let):
-            for name, entity, definitions in check_let(statement, scope):
-                names.setdefault(name.name, Named(entity, name.span))
-                parts.lets.extend(definitions)
-                if definitions:
-                    scope.context.lets.append((name, tuple(item.identity for item in definitions)))
+    lets = [statement for statement in node.body if isinstance(statement, syntax.Let)]
+    to_come = {name.name: let for let in lets for name in let.names}
+    for let in lets:
+        # The let in hand first: ``report_later`` asks what leads back to it.
+        scope.context.lets_to_come = {**{name.name: let for name in let.names}, **to_come}
+        for name, entity, definitions in check_let(let, scope):
+            names.setdefault(name.name, Named(entity, name.span))
+            parts.lets.extend(definitions)
+            if definitions:
+                scope.context.lets.append((name, tuple(item.identity for item in definitions)))
+        for name in let.names:
+            to_come.pop(name.name, None)
+    scope.context.lets_to_come = {}
 
 
 def _check_statement(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pdual.dsl import syntax
 from pdual.dsl.checking.scope import UNKNOWN_SET, Scope, is_unknown, unknown
 from pdual.dsl.diagnostics import Label
+from pdual.dsl.near import nearest
 from pdual.dsl.typed import GivenRef, IndexRef, Literal, Select, TypedExpression
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, MemberOf, RaggedAxis, SetAxis
 
@@ -69,9 +70,15 @@ def typed_as_member(node: syntax.Expression, element: MemberOf, scope: Scope) ->
                 return Literal(ArrayType(element), labels.index(label), span=node.span)
             scope.found.add("PD243", node.span, label=label, set=element.set, labels=_listed(labels))
             return unknown(node.span)
-        if isinstance(node, syntax.Name) and node.name in labels and scope.lookup(node.name) is None:
+        if isinstance(node, syntax.Name) and scope.lookup(node.name) is None:
             scope.context.mark("set", element.set)
-            return Literal(ArrayType(element), labels.index(node.name), span=node.span)
+            if node.name in labels:
+                return Literal(ArrayType(element), labels.index(node.name), span=node.span)
+            near = nearest(node.name, [*labels, *(name for name, _ in scope.reachable())])
+            if near in labels:
+                shown = _listed(labels)
+                scope.found.add("PD243", node.span, label=node.name, set=element.set, labels=shown, near=near)
+                return unknown(node.span)
     return scope.typed(node)
 
 

@@ -23,6 +23,7 @@ from pdual.dsl.checking.entities import (
     ValueEntity,
     described,
 )
+from pdual.dsl.checking.order import report_later
 from pdual.dsl.checking.scope import Place, Scope, is_unknown, unknown
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
@@ -61,6 +62,8 @@ def type_name(node: syntax.Name, scope: Scope) -> TypedExpression:
 
 def report_unknown(node: syntax.Name, scope: Scope) -> None:
     """Record a name that nothing declares, with a near one that could stand there."""
+    if report_later(node, scope):
+        return
     near = nearest(node.name, [name for name, entity in scope.reachable() if isinstance(entity, _VALUES)])
     tables = scope.context.tables
     if node.name in tables.sets:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import IndexEntity
 from pdual.dsl.checking.indexing import typed_as_member, written
+from pdual.dsl.checking.lookup import CONSTANTS, TRUTHS
 from pdual.dsl.checking.scope import UNKNOWN_SET, Scope, is_unknown, unknown
 from pdual.dsl.operations import OPERATIONS, OPERATORS, Operation
 from pdual.dsl.spans import Span
@@ -51,10 +52,7 @@ def _binary(
 def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
     """``a <= b``; a chain ``a <= b <= c`` means ``a <= b and b <= c``."""
     inner = scope.deeper()
-    operands = [inner.typed(operand) for operand in node.operands]
-    for position, operator in enumerate(node.operators):
-        if operator in _EQUALITIES:
-            _meet(operands, node.operands, position, inner)
+    operands = _operands(node, inner)
     found: TypedExpression | None = None
     for position, operator in enumerate(node.operators):
         pair, nodes = operands[position : position + 2], node.operands[position : position + 2]
@@ -65,13 +63,35 @@ def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
     return found
 
 
-def _meet(operands: list[TypedExpression], nodes: Sequence[syntax.Expression], position: int, scope: Scope) -> None:
-    """Read a label beside a member of a set as that member: ``d.label == 3``."""
-    for one, other in ((position, position + 1), (position + 1, position)):
-        element = _element(operands[other].type)
-        literal = isinstance(nodes[one], syntax.Number) and isinstance(operands[one], Literal)
-        if isinstance(element, MemberOf) and literal:
-            operands[one] = typed_as_member(nodes[one], element, scope)
+def _operands(node: syntax.Compare, scope: Scope) -> list[TypedExpression]:
+    """What is compared; a label beside a member of a set is read as that member: ``d.label == 3``, ``j == left``."""
+    labels = [_may_be_label(operand, scope) for operand in node.operands]
+    found = [
+        unknown(operand.span) if is_label else scope.typed(operand)
+        for operand, is_label in zip(node.operands, labels, strict=True)
+    ]
+    for position, operand in enumerate(node.operands):
+        if labels[position]:
+            element = _member_beside(position, node.operators, found)
+            found[position] = typed_as_member(operand, element, scope) if element else scope.typed(operand)
+    return found
+
+
+def _may_be_label(node: syntax.Expression, scope: Scope) -> bool:
+    """Whether it is a number, or a name without a value."""
+    if isinstance(node, syntax.Number):
+        return True
+    return isinstance(node, syntax.Name) and node.name not in {**CONSTANTS, **TRUTHS} and not scope.lookup(node.name)
+
+
+def _member_beside(position: int, operators: Sequence[str], found: Sequence[TypedExpression]) -> MemberOf | None:
+    """The set that a neighbour is a member of, where the two are asked to be equal."""
+    for beside, between in ((position - 1, position - 1), (position + 1, position)):
+        if 0 <= between < len(operators) and operators[between] in _EQUALITIES:
+            element = None if is_unknown(found[beside]) else _element(found[beside].type)
+            if isinstance(element, MemberOf):
+                return element
+    return None
 
 
 def compare(

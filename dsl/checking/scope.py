@@ -33,6 +33,8 @@ UNKNOWN_SET = "?"
 #: How deep expressions may nest, functions of the spec expanded, and how many of those are expanded in all.
 DEEPEST = 200
 MOST_EXPANSIONS = 20_000
+#: How many operations may be applied on top of each other, through all lets.
+HIGHEST = 1_000
 
 Typer: TypeAlias = Callable[[syntax.Expression, "Scope"], TypedExpression]
 
@@ -85,6 +87,8 @@ class Context:
         default_factory=list
     )  # models named in `features`, in the block in hand
     lets: list[tuple[syntax.Name, tuple[int, ...]]] = field(default_factory=list)  # every let with its definitions
+    lets_to_come: dict[str, syntax.Let] = field(default_factory=dict)  # the let in hand and those below it, by name
+    heights: dict[int, int] = field(default_factory=dict)  # of lets, with all that they are built on, by identity
     expansions: int = 0
     _identities: count[int] = field(default_factory=lambda: count(1))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown, value_type
 from pdual.dsl.checking.constants import interval
-from pdual.dsl.checking.scope import Scope
+from pdual.dsl.checking.scope import UNKNOWN_SET, Scope
 from pdual.dsl.checking.setting_values import dotted
 from pdual.dsl.checking.settings import brace_settings, call_settings
 from pdual.dsl.declarations.references import Settings
@@ -39,8 +39,10 @@ def check_given(node: syntax.Given, scope: Scope) -> TypedGiven:
     refused: set[str] = set()
     for item in node.sets:
         if origin.offer is not None and item.name not in origin.offer.sets and not origin.offer.open:
-            _report_offer(item.span, item.name, "set", origin.name, origin.offer.sets, scope)
+            near = _report_offer(item.span, item.name, "set", origin.name, origin.offer.sets, scope)
             refused.add(item.name)
+            if near is not None:  # what uses the right name is right
+                scope.context.tables.sets.setdefault(near, TypedSet(near, None, name, item.span))
         scope.context.tables.sets.setdefault(item.name, TypedSet(item.name, None, name, item.span))
     fields = tuple(_fields(node.fields, replace(origin, refused=frozenset(refused)), "a field of a given", scope))
     return TypedGiven(name, origin.name, origin.settings, tuple(item.name for item in node.sets), fields, node.span)
@@ -102,8 +104,10 @@ def _fields(
                 scope.found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="a field")
                 continue
             seen[name.name] = name.span
-            _check_offer(name, node, found, origin, scope)
+            meant = _check_offer(name, node, found, origin, scope)
             yield TypedField(name.name, found, low, high, node.column, name.span)
+            if meant is not None and all(meant != item.name for other in nodes for item in other.names):
+                yield TypedField(meant, ArrayType(MemberOf(UNKNOWN_SET)), span=name.span)
 
 
 def _may_bound(type: ArrayType) -> bool:
@@ -112,18 +116,20 @@ def _may_bound(type: ArrayType) -> bool:
 
 def _check_offer(
     name: syntax.Name, node: syntax.FieldDeclaration, found: ArrayType | GraphType, origin: _Origin, scope: Scope
-) -> None:
-    """A field has to be one that the source offers, with the type it has there."""
+) -> str | None:
+    """A field has to be one that the source offers, with the type it has there. The name that was meant where it is not."""
     if origin.offer is None or origin.offer.open:
-        return
+        return None
     offered: Mapping[str, ArrayType | GraphType] = dict(origin.offer.fields)
     column = node.column if node.column is not None else name.name
     if column not in offered:
-        _report_offer(name.span, column, "field", origin.name, offered, scope)
-    elif not has_unknown(found) and not matches(offered[column], found) and not _is_over(found, origin.refused):
+        near = _report_offer(name.span, column, "field", origin.name, offered, scope)
+        return near if node.column is None else None
+    if not has_unknown(found) and not matches(offered[column], found) and not _is_over(found, origin.refused):
         scope.found.add(
             "PD216", node.type.span, name=name.name, source=origin.name, expected=shown(offered[column]), found=found
         )
+    return None
 
 
 def _is_over(type: ArrayType | GraphType, sets: frozenset[str]) -> bool:
@@ -138,9 +144,11 @@ def _is_over(type: ArrayType | GraphType, sets: frozenset[str]) -> bool:
 
 def _report_offer(
     span: Span, name: str, what: str, source: str, offered: Mapping[str, object] | tuple[str, ...], scope: Scope
-) -> None:
+) -> str | None:
+    near = nearest(name, offered)
     there = ", ".join(f"`{item}`" for item in offered) or None
-    scope.found.add("PD122", span, name=name, what=what, source=source, near=nearest(name, offered), there=there)
+    scope.found.add("PD122", span, name=name, what=what, source=source, near=near, there=there)
+    return near
 
 
 def matches(offered: ArrayType | GraphType, found: ArrayType | GraphType) -> bool:

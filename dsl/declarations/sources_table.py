@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from pdual.dsl.declarations.beside import FileBeside
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import BOUND_NAME, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares
@@ -24,7 +25,7 @@ class BoundSettings(Settings):
 class CsvSettings(BoundSettings):
     """``csv("houses.csv", split = [0.8, 0.1, 0.1], seed = 0)``: ``file`` is relative to the spec's own folder."""
 
-    file: str = Field(min_length=1)
+    file: FileBeside
 
 
 def _anything(settings: Settings) -> Offer:

@@ -26,7 +26,7 @@ def written(text: str) -> Written:
     """The lossless tree of a text that ``parse`` has nothing to say about."""
     collector = Collector()
     tokens = words(text)
-    tree = read(text, tokens, survey(tokens), _lossless(), collector)
+    tree = read(text, tokens, survey(tokens, text), _lossless(), collector)
     assert not collector.diagnostics, "only what was parsed without a mistake is laid out"
     return Written(tokens, tree, {token.span.start: index for index, token in enumerate(tokens[:-1])})
 

@@ -45,7 +45,7 @@ class Statements(Types):
             return self._assignment(tree)
         match tree.label:
             case "problem":
-                return row("problem ", word(parts[1]), " ", word(parts[2])), ()
+                return row("problem", *(f" {word(part)}" for part in parts[1:])), ()
             case "given" | "data":
                 return self._structure(parts)
             case "model":

@@ -107,7 +107,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
     item.name: item
     for item in (
         Reduction("sum", _numeric, "a number", _total, _sum_range, r"\sum", of_none=0.0),
-        Reduction("mean", _averaged, "a number", lambda v: _total(v) / len(v), _mean_range, r"\operatorname{mean}"),
+        Reduction("mean", _averaged, "a number", lambda v: _total(v) / len(v), _mean_range, r"\operatorname*{mean}"),
         Reduction("max", _ordered, "a real number", max, _max_range, r"\max"),
         Reduction("min", _ordered, "a real number", min, _min_range, r"\min"),
         Reduction("count", lambda element: Kind.INT, "anything", len, _count_range, r"\#", of_none=0.0),

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pdual.cli.options import (
+    DataOption,
     DualOption,
     JsonOption,
     MinimizeOption,
     SetOption,
     SpecArgument,
     assignments,
+    data_files,
     duals,
     keeps_objective,
 )
 
 if TYPE_CHECKING:
+    from pdual.compiler.graph import Graph
+    from pdual.dsl.spans import Source
     from pdual.explaining.render import Line
+    from pdual.runtime.context import SourceContext
     from pdual.understanding import Understood
 
 
@@ -43,6 +49,14 @@ def explain(
     uses: Annotated[
         str | None, typer.Option(metavar="NAME", help="Print what reads a name instead.", show_default=False)
     ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows", metavar="N", min=1, help="Print N entries of every constraint on a real row.", show_default=False
+        ),
+    ] = None,
+    data: DataOption = [],  # noqa: B006
+    math: Annotated[bool, typer.Option("--math", help="Print the problem in LaTeX instead.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Show what was understood: sets, models, objective, constraints, multipliers."""
@@ -54,8 +68,10 @@ def explain(
     found = find(spec)
     context = SourceContext(folder=found.folder)
     understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
+    if rows is not None and understood.graph is not None and not understood.errors:
+        return _rows(understood.graph, rows, replace(context, files=data_files(data)), found.source, json)
     code = output.exit_code(understood.diagnostics)
-    name, content, lines = _content(understood, stage, uses, keeps_objective(minimize))
+    name, content, lines = _content(understood, stage, uses, math, keeps_objective(minimize))
     if json:
         output.document("explain", code, understood.diagnostics, found.source, **{name: content})
         return code
@@ -70,8 +86,26 @@ def explain(
     return code
 
 
+def _rows(graph: Graph, count: int, context: SourceContext, source: Source, json: bool) -> int:
+    from pdual.cli import failure, output
+    from pdual.dsl.diagnostics import Refusal
+    from pdual.explaining.instances import instances, lines_of
+    from pdual.understanding import check_data
+
+    try:
+        check_data(context.files, graph.spec)
+        found = instances(graph, count, context)
+    except Refusal as refusal:
+        return failure.refused(refusal, ["explain", *(["--json"] if json else [])], source)
+    if json:
+        output.document("explain", output.FINE, (), source, rows=[item.as_json() for item in found])
+    else:
+        print("\n".join(lines_of(found)))
+    return output.FINE
+
+
 def _content(
-    understood: Understood, stage: Stage | None, uses: str | None, minimize: bool
+    understood: Understood, stage: Stage | None, uses: str | None, math: bool, minimize: bool
 ) -> tuple[str, object, Sequence[Line]]:
     """The key of the JSON document, its value, and the same for people."""
     from pdual.explaining.render import Line, render
@@ -89,6 +123,11 @@ def _content(
         places = uses_of(understood.source, uses)
         lines = [Line(f"{place.line}:{place.column}  {place.what}  {place.text}") for place in places]
         return "uses", [place.as_json() for place in places], lines or [Line(f"nothing reads {uses}")]
+    if math:
+        from pdual.explaining.mathematics import mathematics
+
+        text = mathematics(understood.spec, understood.graph, minimize)
+        return "math", text, [Line(line) for line in text.splitlines()]
     from pdual.explaining.collect import explanation
 
     found = explanation(understood.spec, understood.graph, minimize)

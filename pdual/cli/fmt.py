@@ -87,12 +87,10 @@ def fmt(
 def _layouts(argument: str) -> Iterator[Layout]:
     """The layouts of what an argument names."""
     from pdual.dsl.diagnostics import Refusal
-    from pdual.dsl.spans import Source
-    from pdual.finding import named_files, read
+    from pdual.finding import from_input, named_files, read
 
     if argument == STANDARD_INPUT:
-        content = sys.stdin.buffer.read().decode("utf-8", errors="surrogateescape")
-        yield _layout("-", None, Source("-", content))
+        yield _layout(STANDARD_INPUT, None, from_input())
         return
     try:
         files = named_files(argument)

@@ -16,6 +16,9 @@ from pdual.dsl.spans import Source
 #: Raised whenever a name in a command's JSON document changes its meaning or goes away.
 SCHEMA = 1
 
+#: Diagnostics that are printed for people; with ``--json`` all of them are.
+MOST_SHOWN = 100
+
 FINE = 0
 SPEC_IS_WRONG = 1
 USAGE = 2
@@ -43,13 +46,15 @@ def _fault(code: str) -> int:
 
 
 def show(diagnostics: Sequence[Diagnostic], source: Source | None, stream: TextIO) -> None:
-    """Print diagnostics for people, each followed by an empty line; in colour on a terminal."""
-    for item in diagnostics:
+    """Print diagnostics for people, each followed by an empty line, the first ones of very many; in colour on a terminal."""
+    for item in diagnostics[:MOST_SHOWN]:
         text = render(item, source) + "\n"
         if wants_colour(stream):
             _show_in_colour(item, text, stream)
         else:
             print(text, file=stream)
+    if len(diagnostics) > MOST_SHOWN:
+        print(f"... and {len(diagnostics) - MOST_SHOWN:,} more\n", file=stream)
 
 
 def wants_colour(stream: TextIO) -> bool:

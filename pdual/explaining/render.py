@@ -48,7 +48,7 @@ def render(found: Explanation) -> list[Line]:
 
 
 def _problem(found: Explanation) -> Iterator[Line]:
-    yield from _wrapped(f"{found.problem}: {found.title}", indent="", heading=True)
+    yield from _wrapped(": ".join(filter(None, (found.problem, found.title))), indent="", heading=True)
 
 
 def _params(found: Explanation) -> Iterator[Line]:

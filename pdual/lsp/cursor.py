@@ -85,7 +85,7 @@ def cursor(before: str) -> Cursor | None:
         return None
     # A name stands for what is typed: a keyword right before the cursor starts its statement all the same.
     end = Span(start, start)
-    starts = sorted(survey([*tokens, Token("NAME", "x", end), Token("$END", "", end)]).starts)
+    starts = sorted(survey([*tokens, Token("NAME", "x", end), Token("$END", "", end)], before).starts)
     statement = starts[-1] if starts else 0
     opened: list[int] = []
     for position, token in enumerate(tokens):

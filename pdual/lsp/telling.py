@@ -21,7 +21,7 @@ def _of_kind(symbol: Symbol, meaning: Meaning) -> list[str]:
     name, facts = symbol.name, meaning.facts
     match symbol.kind:
         case Kind.PROBLEM:
-            return [f"problem {name}", facts.title]
+            return [f"problem {name}", *filter(None, (facts.title,))]
         case Kind.PARAM:
             return _param(name, facts)
         case Kind.SET:

@@ -42,6 +42,9 @@ def _csv(path: Path) -> Columns:
         if len(row) != len(header):
             raise ValueError(f"line {number} has {len(row)} values, the header has {len(header)}")
     names = [name.strip() for name in header]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"its header names `{doubled}` twice")
     return {name: [row[place].strip() for row in rows] for place, name in enumerate(names)}
 
 

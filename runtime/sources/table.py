@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence, Set
-from math import isfinite, isinf, prod
+from math import inf, isfinite, isinf, prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,6 +23,7 @@ from pdual.runtime.data import ColumnTable
 from pdual.runtime.sources.columns import Columns, read_columns
 from pdual.runtime.sources.divide import divide
 
+_REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
 SHOWN = 3  # rows that a diagnostic names
 
 
@@ -90,6 +92,9 @@ def _column(part: str, field: TypedField, columns: Columns, path: Path, context:
         parse, kind, what = _whole, torch.int64, "whole numbers"
     else:
         parse, kind, what = _number(field), torch.float64, _numbers(field)
+    numbers = _numbers_at_once(values, field, shape)
+    if numbers is not None:
+        return numbers
     if shape:
         what = f"{prod(shape)} {what}"
     parsed = [_flat(value, parse, prod(shape)) for value in values]
@@ -132,6 +137,20 @@ def _shape(field: TypedField, context: SourceContext) -> tuple[int, ...]:
         elif isinstance(axis, FixedAxis):
             sizes.append(axis.size)
     return tuple(sizes)
+
+
+def _numbers_at_once(values: Any, field: TypedField, shape: tuple[int, ...]) -> Tensor | None:
+    """A real field from an array that holds it as it is; None where that is for the slow way, which says what is wrong."""
+    assert isinstance(field.type, ArrayType)
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or field.type.element not in _REAL:
+        return None
+    low = -inf if field.low is None else field.low
+    high = inf if field.high is None else field.high
+    # A comparison with NaN is false.
+    inside = np.isfinite(values) & (values >= low) & (values <= high)
+    if values.shape != (len(values), *shape) or not inside.all():
+        return None
+    return torch.tensor(values, dtype=torch.float64)
 
 
 def _flat(value: Any, parse: Callable[[Any], Any], count: int) -> list[Any] | None:

@@ -30,6 +30,17 @@ def texts(entry: Entry) -> Iterator[str]:
     yield from (entry.title, entry.label, *entry.roles.values(), *entry.notes, *entry.help)
 
 
+def fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.code)
+def test_a_fix_says_what_the_help_says(entry: Entry) -> None:
+    worded = " ".join((entry.title, *entry.help))
+    for fix in entry.fixes:
+        assert fields(fix) <= fields(worded) | {"inserted"}, fix
+
+
 def test_every_code_in_use_is_worded() -> None:
     used = {code for text in sources() for code in CODE.findall(text)}
     assert used - set(CATALOGUE) == set()

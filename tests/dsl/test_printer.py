@@ -107,7 +107,9 @@ def test_all_are_apart_by_a_blank_line() -> None:
 
 def test_as_json() -> None:
     text = Source("p.pdual", "a\nlet b = f(x]\n")
-    found = diagnostic("PD014", Span(13, 14), Label(Span(11, 12), "opener"), found="]", bracket="(", closer=")")
+    found = diagnostic(
+        "PD014", Span(13, 14), Label(Span(11, 12), "opener"), found="]", bracket="(", closer=")", fix=")"
+    )
     data = as_json(found, text)
     assert json.loads(json.dumps(data)) == data
     assert data == {
@@ -127,6 +129,7 @@ def test_as_json() -> None:
         ],
         "notes": [],
         "help": None,
+        "fix": {"start": {"line": 2, "column": 12}, "end": {"line": 2, "column": 13}, "text": ")"},
     }
     assert as_json(diagnostic("PD030"), text)["start"] is None
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -113,4 +114,75 @@ def test_the_first_spec_of_the_docs_is_fine(capsys):
 def test_the_readme_shows_that_spec():
     spec = (ROOT / "docs" / "first" / "first.pdual").read_text()
     assert len(spec.splitlines()) == 12
-    assert f"```\n{spec}```" in (ROOT / "README.md").read_text()
+    assert f"```pdual\n{spec}```" in (ROOT / "README.md").read_text()
+
+
+# --- standard input, the long text of a code, SARIF ------------------------------------------------------------
+
+
+def test_standard_input_is_a_spec_called_minus(capsys, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    said = say(capsys, "check", "-")
+    assert said.code == 1
+    assert "--> -:4:" in said.out
+
+
+def test_the_long_text_of_a_code_shows_a_failing_spec_what_is_said_and_the_repair(capsys):
+    said = say(capsys, "check", "--explain", "pd204")
+    assert (said.code, said.err) == (0, "")
+    heads = ["PD204: ", "A spec that fails:", "error[PD204]: ", "= help: write `at[g]`", "Repaired:", "(r.load[at[g]])"]
+    places = [said.out.index(head) for head in heads]
+    assert places == sorted(places)
+
+
+def test_the_long_text_of_a_code_of_runs_is_a_paragraph(capsys):
+    said = say(capsys, "check", "--explain", "PD601")
+    assert said.code == 0
+    assert "Repaired" not in said.out
+    assert "`lr`" in said.out
+
+
+def test_the_long_text_as_json(capsys):
+    explanation = say(capsys, "check", "--explain", "PD007", "--json").json["explanation"]
+    assert explanation["code"] == "PD007"
+    assert " = 0" in explanation["failing"]
+    assert " == 0" in explanation["repaired"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--explain", "PD20"], "error[PD790]: `PD20` is no code of a diagnostic"),
+        (["--explain", "PD204", "opf30"], "error[PD791]: `--explain` does not go with the spec `opf30`"),
+        (["--explain", "PD204", "--sarif"], "error[PD791]: `--explain` does not go with `--sarif`"),
+        (["opf30", "--sarif", "--json"], "PD791"),
+        ([], "error[PD700]: missing argument `SPEC...`"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(capsys, arguments: list[str], told: str):
+    said = say(capsys, "check", *arguments)
+    assert said.code == 2
+    assert told in said.out + said.err
+
+
+def test_sarif_has_a_result_for_every_diagnostic_with_its_place_and_its_fix(capsys, specs: Path):
+    (specs / "near.pdual").write_text(GOOD.replace("squared_norm(f)", "squared_norm(ff)"))
+    said = say(capsys, "check", "bad.pdual", "good.pdual", "near.pdual", "missing.pdual", "--sarif")
+    assert said.code == 2
+    assert said.json["version"] == "2.1.0"
+    (run,) = said.json["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [item["ruleId"] for item in run["results"]]
+    at = {item["ruleId"]: item["locations"][0]["physicalLocation"] for item in run["results"]}
+    assert {code: place["artifactLocation"]["uri"] for code, place in at.items()} == {
+        "PD002": "bad.pdual",
+        "PD227": "near.pdual",
+        "PD701": "missing.pdual",
+    }
+    assert at["PD227"]["region"] == {"startLine": 3, "startColumn": 23, "endLine": 3, "endColumn": 25}
+    assert "region" not in at["PD701"]
+    (fixed,) = (item for item in run["results"] if item["ruleId"] == "PD227")
+    (change,) = fixed["fixes"][0]["artifactChanges"]
+    assert change["replacements"] == [
+        {"deletedRegion": at["PD227"]["region"], "insertedContent": {"text": "f"}},
+    ]

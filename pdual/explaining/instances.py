@@ -1,0 +1,182 @@
+"""Real rows filled in: every constraint on the first train row, with its two sides at the untrained models.
+
+Values are the reference interpreter's, in double precision; models are run as a run starts with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.interpreter import Environment, EvaluationError, RowEntry, RowValues, Value, rows_of
+from pdual.compiler.interpreter_scope import frozen
+from pdual.compiler.layout import Sense
+from pdual.dsl import typed
+from pdual.dsl.declarations.signature import part_names
+from pdual.dsl.types import ArrayType, Kind, RecordType
+from pdual.runtime.context import SourceContext
+from pdual.runtime.prepare import load_tables, prepare
+
+#: Rows that are loaded; the first is shown.
+_LOADED = 8
+#: As a run counts violations: of the scaled row.
+_TOLERANCE = 1e-3
+
+
+class Instance(NamedTuple):
+    """One entry of one part on one row, in the problem's units: ``left relation right``, violated by ``scaled`` of its scale."""
+
+    part: str
+    address: str
+    left: float
+    relation: str
+    right: float
+    scaled: float
+    violated: bool
+    masked: bool
+
+
+class Instances(NamedTuple):
+    """A row of a data set; ``skipped`` says why nothing is shown."""
+
+    data: str
+    row: str
+    entries: tuple[Instance, ...]
+    skipped: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {**self._asdict(), "entries": [item._asdict() for item in self.entries]}
+
+
+def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -> tuple[Instances, ...]:
+    """The first ``count`` entries of every part, on the first train row of each data set. Raises a Refusal for wrong data."""
+    torch.manual_seed(seed)
+    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=_LOADED))
+    problem = prepare(graph, tables, torch.float64, {})
+    problem.models.eval()
+    environment = Environment(graph.spec.param_values, graph.knowns, {k: tuple(v) for k, v in graph.labels.items()})
+    found = []
+    for data in graph.data:
+        table = tables[data.data]
+        ids = table.splits["train"][:1]
+        row, values = table.address(int(ids[0])), table.batch(ids).values
+        fields = _fields(graph.spec, data.data, values)
+        if fields is None:
+            found.append(Instances(data.data, row, (), "texts and graphs are not shown"))
+            continue
+        called = _Called(graph.spec, problem.models, ids)
+        try:
+            entries = tuple(_entries(graph.spec, data, count, row, environment, RowValues(fields, called)))
+        except EvaluationError as error:
+            found.append(Instances(data.data, row, (), str(error)))
+            continue
+        found.append(Instances(data.data, row, entries))
+    return tuple(found)
+
+
+def lines_of(found: tuple[Instances, ...]) -> list[str]:
+    """For people: a block for each part, a line for each entry, INFES where it is violated."""
+    lines: list[str] = []
+    for item in found:
+        lines += [*([""] if lines else []), f"{item.data}[{item.row}], models untrained"]
+        if item.skipped is not None:
+            lines.append(f"  {item.skipped}")
+        part = None
+        width = max((len(entry.address) for entry in item.entries), default=0)
+        for entry in item.entries:
+            if entry.part != part:
+                lines += ["", f"  {entry.part}"]
+                part = entry.part
+            sides = f"{entry.left:>12.6g} {entry.relation} {entry.right:<12.6g}"
+            mark = f"INFES {abs(entry.left - entry.right):.4g}, {entry.scaled:.4g} scaled" if entry.violated else ""
+            lines.append(
+                f"    {entry.address:<{width}}  {'switched off on this row' if entry.masked else sides}  {mark}".rstrip()
+            )
+    return lines
+
+
+def _entries(
+    spec: typed.TypedSpec, data: DataGraph, count: int, row: str, environment: Environment, values: RowValues
+) -> Iterator[Instance]:
+    families = {family.name: family for block in spec.blocks for family in block.families}
+    rows: dict[str, list[RowEntry]] = {}
+    for rows_of_part in data.parts:
+        layout = rows_of_part.layout
+        family = families[layout.family]
+        if family.name not in rows:
+            rows[family.name] = rows_of(family, environment, values)
+        known = {entry.members: entry for entry in rows[family.name] if entry.part == layout.part}
+        for place, members in enumerate(layout.members[:count]):
+            entry, scale = known[members], layout.scale[place]
+            excess = abs(entry.residual) if layout.sense is Sense.EQUAL else entry.residual
+            address = ", ".join(filter(None, (row, layout.addresses[place])))
+            yield Instance(
+                part=layout.name,
+                address=f"{layout.name}[{address}]",
+                left=entry.left,
+                relation="==" if layout.sense is Sense.EQUAL else "<=",
+                right=entry.right,
+                scaled=excess / scale,
+                violated=not entry.masked and excess / scale > _TOLERANCE,
+                masked=entry.masked,
+            )
+
+
+def _fields(spec: typed.TypedSpec, data: str, values: Mapping[str, object]) -> dict[str, Value] | None:
+    """The fields of a batch of one row as nested lists; None where one is no tensor."""
+    declared = next(item for item in spec.data if item.name == data)
+    found: dict[str, Value] = {}
+    for field in declared.fields:
+        if not isinstance(field.type, ArrayType):
+            return None
+        parts = [values.get(name) for name in part_names(field.name, field.type)]
+        tensors = [part for part in parts if isinstance(part, Tensor)]
+        if len(tensors) < len(parts):
+            return None
+        found[field.name] = _joined(tensors).squeeze(0).tolist()
+    return found
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return torch.complex(*(part.double() for part in parts)) if len(parts) == 2 else parts[0]
+
+
+class _Called:
+    """Models as the interpreter calls them; a call that was made is not made again."""
+
+    def __init__(self, spec: typed.TypedSpec, models: nn.ModuleDict, ids: Tensor) -> None:
+        self._signatures = {model.name: model for model in spec.models}
+        self._modules = models
+        self._ids = ids
+        self._made: dict[Any, Value] = {}
+
+    def __call__(self, model: str, arguments: tuple[Value, ...]) -> Value:
+        key = (model, frozen(arguments))
+        if key not in self._made:
+            self._made[key] = self._output(model, arguments)
+        return self._made[key]
+
+    @torch.no_grad()
+    def _output(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        model = self._signatures[name]
+        inputs: dict[str, Tensor] = {"@row": self._ids}
+        for (argument, kind), value in zip(model.signature.inputs, arguments, strict=True):
+            assert isinstance(kind, ArrayType)
+            tensor = torch.tensor([value], dtype=_DTYPES.get(kind.element))  # type: ignore[arg-type]
+            names = part_names(argument, kind)
+            inputs |= dict(zip(names, (tensor.real, tensor.imag) if len(names) == 2 else (tensor,), strict=True))
+        outputs = self._modules[name](inputs).outputs
+        found = {
+            output.name: _joined([outputs[part] for part in part_names(output.name, output.type)]).squeeze(0).tolist()
+            for output in model.signature.outputs
+        }
+        return found if isinstance(model.output, RecordType) else found[model.signature.outputs[0].name]
+
+
+_DTYPES = {Kind.REAL: torch.float64, Kind.COMPLEX: torch.complex128, Kind.BOOL: torch.bool}
