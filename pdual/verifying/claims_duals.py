@@ -246,7 +246,7 @@ def _check_regression(given: Numbers) -> None:
     ]
     clipped = given.plan.plan.kind == "learned"
     lam = [[clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in raw]
-    beta = given.given["smoothing"]
+    beta = float(given.given["smoothing"])
     # A logistic fit is asked for a little less than the cap, where a sigmoid still has a slope.
     reach = 1 - SATURATION if given.given["weight"] == "logistic" else 1.0
 
