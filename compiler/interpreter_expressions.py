@@ -44,7 +44,7 @@ def value_of(expression: TypedNode, scope: Scope) -> Value:
     kind = type(expression)
     rule = _FOUND.get(kind)
     if rule is None:
-        rule = _FOUND[kind] = _value_of.dispatch(kind)
+        rule = _FOUND[kind] = _value_of.registry.get(kind, _value_of.registry[object])
     return rule(expression, scope)
 
 
