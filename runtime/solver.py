@@ -132,7 +132,8 @@ class Solver:
                 status = "budget"
                 break
             self._save(
-                due=time.perf_counter() - self._saved_at >= max(self._options.save_every, SAVE_PAUSE * self._saving)
+                due=(self._iteration > 1 or self._warmup > 0)
+                and time.perf_counter() - self._saved_at >= max(self._options.save_every, SAVE_PAUSE * self._saving)
             )
         self._save(due=True)
         self._options.progress.finish(status)

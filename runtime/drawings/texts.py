@@ -15,10 +15,10 @@ SHOWN, LONGEST = 5, 400
 
 
 @runtime_checkable
-class HasTexts(Protocol):
+class Quotable(Protocol):
     """A table whose batches hold no texts any more, and which can say them."""
 
-    def texts(self, ids: Tensor) -> Mapping[str, Sequence[str]]:
+    def quoted(self, ids: Tensor) -> Mapping[str, Sequence[str]]:
         """The texts of some rows by field."""
 
 
@@ -41,8 +41,8 @@ def draw(rows: RowsToDraw) -> Sequence[Drawing]:
 
 def _texts(rows: RowsToDraw, places: Sequence[int]) -> Mapping[str, Sequence[str]]:
     ids = rows.ids[torch.tensor(places, dtype=torch.long, device=rows.ids.device)]
-    if isinstance(rows.table, HasTexts):
-        return rows.table.texts(ids)
+    if isinstance(rows.table, Quotable):
+        return rows.table.quoted(ids)
     values = rows.table.batch(ids).values
     return {
         name: value

@@ -119,7 +119,7 @@ def test_a_network_shows_prices(grid: Graph) -> None:
 class Told(ColumnTable):
     """A table that can say its texts."""
 
-    def texts(self, ids: Tensor) -> Mapping[str, Sequence[str]]:
+    def quoted(self, ids: Tensor) -> Mapping[str, Sequence[str]]:
         return {"question": [f"question {n}" for n in ids.tolist()], "answer": ["long " * 200 for _ in ids]}
 
 
@@ -136,6 +136,17 @@ def test_texts_are_quoted() -> None:
     place, price, texts = largest.rows[0]
     assert (place, price, texts["question"]) == ("8", 8.0 * layout.columns, "question 8")
     assert len(texts["answer"]) == 400
+
+
+def test_texts_of_a_batch_are_quoted() -> None:
+    graph = lowered(PICTURES)
+    layout = graph.data[0].layout
+    table = ColumnTable({}, {"train": torch.arange(3)}, "hand", texts={"answer": ["a", "b", "c"]})
+    largest, _ = drawings(
+        graph, "shown", table, layout, "train", torch.arange(3), torch.eye(3)[:, : layout.columns] + 1
+    )
+    assert isinstance(largest, Quotations)
+    assert {texts["answer"] for _, _, texts in largest.rows} == {"a", "b", "c"}
 
 
 def test_rows_without_texts_or_multipliers_are_not_drawn() -> None:
