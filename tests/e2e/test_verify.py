@@ -34,13 +34,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("spec", sorted(set(shipped_specs()) - {"opf", "opf30_api", "opf30_direct", "opf30_mlp"}))
+@pytest.mark.parametrize(
+    "spec", sorted(set(shipped_specs()) - {"opf", "opf30_api", "opf30_direct", "opf30_mlp", "tofu_pdu"})
+)
 def test_no_claim_of_a_shipped_spec_falls(spec: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = say(capsys, "verify", spec, "--examples", "5")
     assert said.code == 0, said.out
     assert "FALLS" not in said.out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spec_that_cannot_be_solved_is_refused(capsys):
+    said = say(capsys, "verify", "tofu_pdu", "--examples", "5")
+    assert said.code == 4
+    assert "error[PD651]" in said.err
 
 
 @pytest.mark.usefixtures("here")
@@ -88,6 +96,7 @@ def test_a_planted_fault_is_found_shown_and_repeated(fault: str, here: Path, cap
 
 
 def test_a_counterexample_is_as_small_as_it_gets(here: Path, capsys, monkeypatch):
+    monkeypatch.setattr("pdual.verifying.attack.SHRINKING", 100.0)  # however busy the machine is
     monkeypatch.setitem(OPERATIONS, "tanh", _fault("tanh", emit=lambda: torch.sin))
     found = say(capsys, "verify", "everything.pdual", "--claims", "values", "--json").json["claims"][0][
         "counterexample"
