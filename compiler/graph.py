@@ -101,6 +101,10 @@ class Graph:
     data: tuple[DataGraph, ...]
     data_free: tuple[ObjectiveTerm, ...]
 
+    def over(self, data: str) -> DataGraph:
+        """What is over a data set."""
+        return next(graph for graph in self.data if graph.data == data)
+
     @property
     def objective_scale(self) -> float:
         """What multiplies a scaled multiplier back to the problem's units: the common scale of the objective, 1 where terms differ."""

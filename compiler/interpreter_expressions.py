@@ -7,9 +7,8 @@ other names of its indices; ``a if c else b`` looks only at the branch it takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from typing import Any
 
 from pdual.compiler.interpreter_scope import GroupValues, Scope, Value, elements, frozen
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
@@ -41,11 +40,8 @@ from pdual.dsl.types import ArrayType, Axis, FixedAxis, MemberOf, SetAxis
 
 def value_of(expression: TypedNode, scope: Scope) -> Value:
     """The value of an expression; EvaluationError where it has none."""
-    kind = type(expression)
-    rule = _FOUND.get(kind)
-    if rule is None:
-        rule = _FOUND[kind] = _value_of.registry.get(kind, _value_of.registry[object])
-    return rule(expression, scope)
+    # Tens of thousands of times a row: one look instead of the search that a call of the dispatcher makes.
+    return _RULES.get(type(expression), _value_of)(expression, scope)
 
 
 @singledispatch
@@ -53,8 +49,7 @@ def _value_of(expression: TypedNode, scope: Scope) -> Value:
     raise TypeError(f"{type(expression).__name__} is not an expression")
 
 
-#: The rule of each kind of node that was met: looked up tens of thousands of times a row.
-_FOUND: dict[type, Callable[[Any, Scope], Value]] = {}
+_RULES = _value_of.registry
 
 
 # --- leaves ------------------------------------------------------------------------------------------------

@@ -394,6 +394,10 @@ class TypedSpec:
     solve: SolveSettings
     source: Source
 
+    def data_set(self, name: str) -> TypedData:
+        """The data set of this name."""
+        return next(data for data in self.data if data.name == name)
+
     @property
     def param_values(self) -> Mapping[str, float | int | str]:
         """The value in force of every parameter."""

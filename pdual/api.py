@@ -222,7 +222,7 @@ class Run:
         columns: dict[str, Tensor] = {}
         for name, value in rows.items():
             columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
-        graph = next(item for item in outcome.graph.data if item.data == held[0].name)
+        graph = outcome.graph.over(held[0].name)
         missing = sorted(multiplier_fields(graph) - columns.keys())
         if missing:
             raise KeyError(", ".join(missing))

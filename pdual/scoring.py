@@ -82,9 +82,9 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     lane = next(item for item in found.run.lanes if item.name == name)
     if multipliers and not lane.multipliers.active:
         raise refuse("PD730", parts=f"`{name}`", kind="none")
-    graph = next(item for item in found.graph.data if item.data == name)
+    graph = found.graph.over(name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
-    own = next(item for item in found.graph.spec.data if item.name == name)
+    own = found.graph.spec.data_set(name)
     table = read_unseen(found.graph, own, file, needed, found.context)
     return lane, look(found.run, found.graph, lane, table, multipliers)
 

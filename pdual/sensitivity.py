@@ -155,7 +155,7 @@ def _held_out(found: Restored, split: str | None) -> tuple[Lane, str]:
         chosen = split if split is not None else (names[-1] if names else None)
         if chosen not in names or not lane.multipliers.active:
             continue
-        if all(store.generalises for store in lane.multipliers.stores):
+        if lane.multipliers.generalises:
             return lane, str(chosen)
     raise refuse("PD733", split=split)
 
@@ -204,7 +204,7 @@ class _Resolve:
         problem = self._shorter(prepare(self._found.graph, tables, dtype, {}))
         options = replace(self._found.run.options, seed=seed, budget=None, stop=self._stop)
         run = solve(problem, options, initial=self._state)
-        total = _free(problem)
+        total = problem.free_objective()
         if options.feasibility:
             return float(total)
         for lane in run.lanes:
@@ -223,14 +223,6 @@ class _Resolve:
         slower = OptimiserUse(settings.descent.optimiser, descent.model_copy(update={"lr": descent.lr * RATE}))
         own = {"outer": self._outer, "warmup": 0, "dual_warmup": 0, "descent": slower}
         return replace(problem, settings=settings.model_copy(update=own))
-
-
-def _free(problem: Problem) -> float:
-    """The objective's terms that need no data."""
-    import torch
-
-    with torch.no_grad():
-        return sum(float(term.evaluate(problem.models)) * term.scale for term in problem.terms)
 
 
 def _spearman(levels: Sequence[float], increases: Sequence[float]) -> float | None:

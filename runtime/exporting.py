@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.assemble import features_module
-from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.graph import Graph
 from pdual.compiler.ir import topological
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import part_names
@@ -23,13 +23,10 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
 from pdual.runtime.lanes import Lane
 from pdual.runtime.run import Run
-from pdual.runtime.unseen import check_multipliers, column_kind, column_shape, value_fields
+from pdual.runtime.unseen import column_kind, column_shape, value_fields
 
-#: Rows of the batch that a program is traced with, and of the one that it is checked on.
-TRACED, CHECKED = 3, 5
-
-#: Outputs of a program may differ by so much from pdual's, of their largest.
-TOLERANCE = 1e-5
+#: Rows of the batch that a program is traced with.
+TRACED = 3
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,7 @@ def export(run: Run, graph: Graph, folder: Path) -> tuple[Exported, ...]:
     found = [_model(run, graph, model, folder) for model in predictors(graph)]
     columns = {}
     for lane in run.lanes:
-        if lane.multipliers.active and all(store.generalises for store in lane.multipliers.stores):
-            check_multipliers(lane)
+        if lane.multipliers.active and lane.multipliers.generalises:
             found.append(_multipliers(run, graph, lane, folder, dtype))
             layout = lane.program.layout
             columns[found[-1].name] = [
@@ -146,8 +142,8 @@ def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exp
 
 
 def _multipliers(run: Run, graph: Graph, lane: Lane, folder: Path, dtype: torch.dtype) -> Exported:
-    data: DataGraph = next(item for item in graph.data if item.data == lane.name)
-    own = next(item for item in graph.spec.data if item.name == lane.name)
+    data = graph.over(lane.name)
+    own = graph.spec.data_set(lane.name)
     wanted = value_fields(data)
     inputs = {}
     for field in own.fields:

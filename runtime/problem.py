@@ -51,6 +51,11 @@ class Problem:
     sizes: Mapping[str, int] = field(default_factory=dict)
     knowns: Mapping[str, Known] = field(default_factory=dict)
 
+    @torch.no_grad()
+    def free_objective(self) -> float:
+        """The sum of the objective's terms that need no data, in its own units."""
+        return sum(float(term.evaluate(self.models)) * term.scale for term in self.terms)
+
 
 @dataclass(frozen=True)
 class Options:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import torch
-
 from pdual.runtime.lanes import Lane
 from pdual.runtime.metrics import Measured, split_metrics
 from pdual.runtime.problem import Options, Problem
@@ -50,9 +48,7 @@ class Run:
 
     def split(self, measured: Mapping[str, Measured]) -> SplitMetrics:
         """The numbers of a split that was measured."""
-        terms = self.problem.terms
-        with torch.no_grad():
-            free = sum(float(term.evaluate(self.problem.models)) * term.scale for term in terms) if terms else None
+        free = self.problem.free_objective() if self.problem.terms else None
         return split_metrics(list(measured.values()), free)
 
     def metrics(

@@ -111,8 +111,8 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     _check_models(graph)
     if multipliers:
         check_multipliers(lane)
-    data = next(item for item in graph.data if item.data == lane.name)
-    own = next(item for item in graph.spec.data if item.name == lane.name)
+    data = graph.over(lane.name)
+    own = graph.spec.data_set(lane.name)
     device, dtype = lane.train_ids.device, run.options.dtype
     has = _held(table)
     placed = _completed(table, own, graph).to(device, dtype)

@@ -21,11 +21,10 @@ from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.types import ArrayType, Kind, RecordType
 from pdual.runtime.context import SourceContext
 from pdual.runtime.prepare import load_tables, prepare
+from pdual.runtime.records import TOLERANCE
 
 #: Rows that are loaded; the first is shown.
 _LOADED = 8
-#: As a run counts violations: of the scaled row.
-_TOLERANCE = 1e-3
 
 
 class Instance(NamedTuple):
@@ -123,14 +122,14 @@ def _entries(
                 relation="==" if layout.sense is Sense.EQUAL else "<=",
                 right=entry.right,
                 scaled=excess / scale,
-                violated=not entry.masked and excess / scale > _TOLERANCE,
+                violated=not entry.masked and excess / scale > TOLERANCE,
                 masked=entry.masked,
             )
 
 
 def _fields(spec: typed.TypedSpec, data: str, values: Mapping[str, object]) -> dict[str, Value] | None:
     """The fields of a batch of one row as nested lists; None where one is no tensor."""
-    declared = next(item for item in spec.data if item.name == data)
+    declared = spec.data_set(data)
     found: dict[str, Value] = {}
     for field in declared.fields:
         if not isinstance(field.type, ArrayType):

@@ -59,7 +59,7 @@ def check_ranges(subject: Subject, case: Case) -> None:
 
 
 def _entries_in_range(subject: Subject, data: str, found: Meant) -> None:
-    for part in subject.data(data).parts:
+    for part in subject.graph.over(data).parts:
         for members, interval in zip(part.layout.members, part.intervals, strict=True):
             entry = found.entries.get((part.layout.family, part.layout.part, members))
             if entry is None or entry.masked or not math.isfinite(entry.residual):
@@ -161,7 +161,7 @@ def _check_formulas(subject: Subject, session: Session, program: Program, found:
     case = session.case
     batch = subject.batch(case)
     features = _detached(found.features)
-    for choice, plan in zip(subject.data(case.data).duals, program.duals, strict=True):
+    for choice, plan in zip(subject.graph.over(case.data).duals, program.duals, strict=True):
         if plan.formula is None or not isinstance(choice.written.value, typed.FormulaDual):
             continue
         meant = _formula_values(subject, session, program, plan, choice.written.value)

@@ -26,7 +26,7 @@ def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Cur
     if data not in remembered:
         rules = Predictions(make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes))
         found: dict[Key, tuple[float | None, Curvature | None]] = {}
-        for part in subject.data(data).parts:
+        for part in subject.graph.over(data).parts:
             for members in part.layout.members:
                 at = dict(zip(part.axes, members, strict=True))
                 constant: float | None = None

@@ -66,7 +66,7 @@ def values_of_nodes(subject: Subject, case: RowsCase, calls: Calls) -> Iterator[
     """Every ranged node's value on the rows of a case, in double precision."""
     emitted = _KNOWN.setdefault(subject, {}).get(case.data)
     if emitted is None:
-        emitted = _KNOWN[subject][case.data] = _emit(subject, subject.data(case.data))
+        emitted = _KNOWN[subject][case.data] = _emit(subject, subject.graph.over(case.data))
     subject.ask(calls)
     batch = subject.batch(case)
     for ranged, value in zip(emitted.nodes, emitted.module(batch.values, batch.ids), strict=True):

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.compile import feature_types
-from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.graph import Graph
 from pdual.compiler.interpreter import (
     Environment,
     EvaluationError,
@@ -139,10 +139,6 @@ class Subject:
             found.append((float(term.evaluate(nn.ModuleDict(self.models)).detach()), meant))
         return found
 
-    def data(self, name: str) -> DataGraph:
-        """The graph over one data set."""
-        return next(item for item in self.graph.data if item.data == name)
-
     def blocks(self, name: str, grouped: bool) -> list[typed.TypedBlock]:
         """The blocks over rows, or over groups, of a data set."""
         return [b for b in self.spec.blocks if b.data == name and (b.group_by is not None) == grouped]
@@ -156,7 +152,7 @@ class Subject:
     def batch(self, case: RowsCase) -> RowBatch:
         """The rows as the program reads them."""
         values: dict[str, Any] = {}
-        declared = next(item for item in self.spec.data if item.name == case.data)
+        declared = self.spec.data_set(case.data)
         for item in declared.fields:
             rows = [row[item.name] for row in case.rows]
             opaque = not isinstance(item.type, ArrayType) or item.type.element is Kind.TEXT

@@ -13,10 +13,8 @@ from pdual.runtime.architectures.language_frozen import FrozenLm, Pair
 from pdual.runtime.data import Ragged
 from pdual.runtime.evaluations.context import EvaluationContext, Scores
 from pdual.runtime.evaluations.language_models import model_of, reference_of
+from pdual.runtime.evaluations.language_tokens import BATCH
 from pdual.runtime.metrics import summary
-
-#: Rows that are evaluated at once.
-BATCH = 8
 
 
 @torch.no_grad()

@@ -169,3 +169,15 @@ def logged(outer: int, violation: float = 0.5) -> LogLine:
         fit_error={},
         families={},
     )
+
+
+def after(calls: int) -> Callable[[], bool]:
+    """A request to stop at the n-th time it is asked for."""
+    left = calls
+
+    def stop() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    return stop

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from small_problems import Free, adam, learned, mlp, part, plan, problem, recorded, table
+from small_problems import Free, adam, after, learned, mlp, part, plan, problem, recorded, table
 from torch import Tensor
 
 from pdual.compiler.layout import Layout, Sense
@@ -49,18 +49,6 @@ class Ends:
             {name: value for name, value in state.items() if name not in ("clock", "history")}
         )
         self.tensors = {name: tensor.clone() for name, tensor in tensors.items()}
-
-
-def after(calls: int) -> Callable[[], bool]:
-    """A request to stop at the n-th time it is asked for."""
-    left = calls
-
-    def stop() -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
-
-    return stop
 
 
 KINDS: dict[str, tuple[DualPlan, ...]] = {

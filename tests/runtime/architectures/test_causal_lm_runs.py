@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from small_language import PAIRS, ByHand, columns, made, write_base, write_rows
+from small_problems import after
 
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
@@ -154,18 +155,6 @@ def test_a_run_that_is_gone_on_with_is_the_run_that_was_not_stopped(
     if "layers" in params:
         assert all(".layers.1." in name for name in held)
     assert not [name for name in whole[0] if name.startswith("models.before.")]
-
-
-def after(calls: int) -> Callable[[], bool]:
-    """A request to stop at the n-th time it is asked for."""
-    left = calls
-
-    def stop() -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
-
-    return stop
 
 
 def state_of(outcome: Outcome) -> tuple[Mapping[str, torch.Tensor], Any]:
