@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from pdual.compiler.depth import make_room
 
 sys.path.insert(0, str(Path(__file__).parent / "dsl"))
+if "PYTEST_XDIST_WORKER" in os.environ:  # one process a core: more threads would only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 make_room()  # here, since hypothesis minds when an example moves the limit
 
 
