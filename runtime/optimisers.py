@@ -31,7 +31,10 @@ class Driver:
         self.settings = use.settings
         self._flat = FlatParameters(parameters)
         self._optimiser = _build(use.optimiser, self.settings, self._flat.vectors)
-        self._decays: list[tuple[Tensor, Tensor, float]] = []
+        #: Whether the optimiser's own decay is a slope of the loss: not where it is apart from it, or would be clipped with it.
+        self._folds = use.optimiser != "adamw" and self.settings.clip is None
+        self._decays: list[tuple[Tensor, float]] = []
+        self._slopes: list[tuple[Tensor, Tensor, float]] = []
         self._total = total
         self._taken = 0
 
@@ -41,17 +44,24 @@ class Driver:
 
     def decay(self, parameters: Iterable[nn.Parameter], weight: float) -> None:
         """Add ``weight`` ||theta||^2 of some of its weights to what every step follows."""
-        self._decays.extend((values, slope, weight) for values, slope in self._flat.pieces(parameters))
+        for values, slope in self._flat.pieces(parameters):
+            self._decays.append((values, weight))
+            groups = zip(self._flat.vectors, self._optimiser.param_groups, strict=True)
+            whole = [group for vector, group in groups if self._folds and values.shape == vector.shape]
+            if whole and values.data_ptr() == whole[0]["params"][0].data_ptr():
+                whole[0]["weight_decay"] += 2 * weight
+            else:
+                self._slopes.append((values, slope, weight))
 
     def with_decay(self, loss: Tensor) -> Tensor:
         """A loss plus the value of what ``decay`` added."""
-        for values, _, weight in self._decays:
+        for values, weight in self._decays:
             loss = torch.add(loss, values.dot(values), alpha=weight)
         return loss
 
     def step(self) -> None:
         """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""
-        for values, slope, weight in self._decays:
+        for values, slope, weight in self._slopes:
             slope.add_(values, alpha=2 * weight)
         if self.settings.clip is not None:
             self._flat.clip(self.settings.clip)
@@ -97,9 +107,10 @@ def steps_of(settings: OptimiserSettings, rows: int) -> int:
     return max(1, round(settings.epochs * rows / min(settings.batch, rows)))
 
 
-def _build(name: str, settings: OptimiserSettings, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+def _build(name: str, settings: OptimiserSettings, vectors: list[nn.Parameter]) -> torch.optim.Optimizer:
     # Fused kernels exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
     decay = settings.weight_decay
+    parameters = [{"params": [vector]} for vector in vectors]
     if isinstance(settings, SgdSettings):
         return torch.optim.SGD(parameters, settings.lr, settings.momentum, weight_decay=decay, fused=True)
     assert isinstance(settings, AdamSettings)

@@ -87,6 +87,37 @@ def test_steps_are_those_of_torch(name: str, settings: AdamSettings | SgdSetting
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("some", [False, True])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("adam", AdamSettings(lr=0.01, weight_decay=0.1)),
+        ("adam", AdamSettings(lr=0.01, clip=0.5)),
+        ("adamw", AdamSettings(lr=0.01, weight_decay=0.1)),
+        ("sgd", SgdSettings(lr=0.05, momentum=0.9)),
+    ],
+)
+def test_a_decay_is_a_term_of_the_loss(name: str, settings: AdamSettings | SgdSettings, some: bool) -> None:
+    """Whether the optimiser's kernel adds its slope or the driver does, of all weights or of one, alone or twice."""
+    ours, theirs = network(), network()
+    ours_driver = Driver(OptimiserUse(name, settings), ours.parameters(), 20)
+    theirs_driver = Driver(OptimiserUse(name, settings), theirs.parameters(), 20)
+    place = slice(0, 1) if some else slice(None)
+    for weight in (0.05, 0.02):
+        ours_driver.decay(list(ours.parameters())[place], weight)
+    for _ in range(20):
+        loss = ours(rows()).square().sum()
+        loss.backward()
+        whole = theirs(rows()).square().sum()
+        whole = whole + 0.07 * sum(weight.square().sum() for weight in list(theirs.parameters())[place])
+        torch.testing.assert_close(ours_driver.with_decay(loss.detach()), whole.detach(), rtol=1e-9, atol=1e-12)
+        whole.backward()
+        ours_driver.step()
+        theirs_driver.step()
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
+
+
 def test_a_driver_goes_on_from_its_state() -> None:
     settings = AdamSettings(lr=0.01, betas=(0.8, 0.9), clip=0.5)
     whole, half = network(), network()
