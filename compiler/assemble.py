@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
 from pdual.compiler.ir import Node, is_constant
 from pdual.compiler.norms import norm_weights
-from pdual.compiler.program import DualPlan, Evaluation, Program
+from pdual.compiler.program import DualPlan, Evaluation, Program, Strata
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.record import record
@@ -97,6 +98,7 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
         duals=tuple(_plan(graph, data, choice, constants, models, dtype) for choice in data.duals),
         metrics=tuple(name for name, _ in data.metrics),
         grouped_by=data.groups[0].field if data.groups else None,
+        strata=_strata(graph, data, constants, models, dtype),
         multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
     )
 
@@ -148,6 +150,21 @@ def _affine(node: Node) -> _Affine:
         if is_constant(left):
             return _Affine(right, -1.0, left)
     return _Affine(node, 1.0, None)
+
+
+def _strata(
+    graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype
+) -> Strata | None:
+    means = [mean for group in data.groups for mean in group.strata]
+    if not means:
+        return None
+    emission = Emission(constants, graph.sizes, models, dtype)
+    kept = [node for mean in means for node in mean]
+    emission.meet(kept)
+    columns = [emission.rows(node).unsqueeze(1) for node in kept]
+    module = emission.finish(torch.cat(columns, 1) if len(columns) > 1 else columns[0])
+    ends = list(accumulate(len(mean) for mean in means))
+    return Strata(module, tuple(tuple(range(end - len(mean), end)) for mean, end in zip(means, ends, strict=True)))
 
 
 def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]:

@@ -16,13 +16,16 @@ from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import family_rows
+from pdual.compiler.strata import strata_of
 from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
+from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
 from pdual.dsl.operations.interval import Interval
+from pdual.dsl.spans import NOWHERE
 from pdual.dsl.types import ArrayType, Kind, MemberFeatures, MemberOf, OpenAxis
 
 
@@ -49,6 +52,8 @@ def lower(
         for data in spec.data
         if any(block.data == data.name for block in spec.blocks)
     )
+    if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
+        raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk) if minimize else ()
     return Graph(spec, knowns, sizes, labels, graphs, data_free), found.diagnostics
 
@@ -147,10 +152,18 @@ def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, mi
             _terms(block.objectives, lowering, walk) if minimize else (),
             bool(block.families or block.metrics),
             block.span,
+            strata_of(block.objectives, lowering) if minimize and members_of(spec) is not None else (),
         )
         for block in spec.blocks
         if block.data == data and block.group_by is not None
     )
+
+
+def members_of(spec: typed.TypedSpec) -> int | None:
+    """How many rows of each group a batch takes; None where it takes whole groups."""
+    descent = spec.solve.descent.settings
+    assert isinstance(descent, OptimiserSettings)
+    return descent.members
 
 
 def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) -> float:

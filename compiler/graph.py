@@ -61,6 +61,7 @@ class GroupGraph:
     objective: tuple[ObjectiveTerm, ...]
     has_rows: bool  # constraints or metrics, which are checked but not solved yet
     span: Span
+    strata: tuple[tuple[Node, ...], ...] = ()  # where batches take parts of groups: what the indices of every mean keep
 
 
 @record(frozen=True, slots=True)

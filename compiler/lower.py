@@ -13,6 +13,7 @@ from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.dsl import typed
+from pdual.dsl.checking.walking import factors_of
 from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
@@ -143,7 +144,7 @@ class Lowering:
 
     def _product(self, expression: typed.TypedExpression, indices: Indices) -> Value:
         """A product with its constant factors together, which fold into one, and the others in their order."""
-        factors = [(self.value(factor, indices), inverse) for factor, inverse in _factors(expression)]
+        factors = [(self.value(factor, indices), inverse) for factor, inverse in factors_of(expression)]
         ordered = sorted(factors, key=lambda pair: pair[1])
         constant = [pair for pair in ordered if all(map(is_constant, _nodes(pair[0])))]
         varying = [pair for pair in ordered if pair not in constant]
@@ -306,6 +307,15 @@ class Lowering:
         (axis,) = indices[field.binder.identity].axes
         return value if axis == self._row_of else self._spread_over(value, axis)
 
+    def of_a_row(self, expression: typed.TypedExpression, binder: typed.Binder) -> Node:
+        """What an expression over one index of a group says of the row that the index stands at: a value a row."""
+        axis = IndexAxis(axis_name(binder))
+        before, self._row_of = self._row_of, axis
+        try:
+            return self.scalar(expression, {binder.identity: self.builder.index(axis)})
+        finally:
+            self._row_of = before
+
     def _spread_over(self, value: Value, axis: IndexAxis) -> Value:
         return _each(value, lambda node: self.builder.member(node, axis))
 
@@ -363,15 +373,6 @@ class Lowering:
         if self._features_outside:
             return self.builder.feature_input(key, inner)  # type: ignore[arg-type]
         return self.builder.features(self._call(call, {}).node, key, inner)  # type: ignore[arg-type]
-
-
-def _factors(expression: typed.TypedExpression, inverse: bool = False) -> list[tuple[typed.TypedExpression, bool]]:
-    """The factors of a product, each with whether it divides."""
-    if isinstance(expression, typed.Apply) and expression.operation in ("multiply", "divide"):
-        left, right = expression.arguments
-        divides = expression.operation == "divide"
-        return _factors(left, inverse) + _factors(right, inverse != divides)
-    return [(expression, inverse)]
 
 
 def _over(build: Builder, node: Node, axes: Sequence[IndexAxis]) -> Node:

@@ -35,6 +35,16 @@ class Evaluation(NamedTuple):
 MEMBERS, PRESENT = "@members", "@present"
 
 
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """What every index of a group's means keeps: ``kept(values, ids)`` is [batch, indices] bool; ``means`` holds the columns of each
+    mean. Indices of one mean must keep no row in common.
+    """
+
+    kept: nn.Module
+    means: tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True)
 class Program:
     """The compiled blocks over one data set.
@@ -52,6 +62,7 @@ class Program:
     duals: tuple[DualPlan, ...]
     metrics: tuple[str, ...] = ()
     grouped_by: str | None = None  # the field whose groups batches are made of
+    strata: Strata | None = None  # where batches take parts of groups
     multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
 
 

@@ -90,6 +90,6 @@ class _Psi(torch.autograd.Function):
         return lagrangian.value(residuals, multipliers).sum(-1)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(context: Any, *outer: Tensor) -> tuple[Tensor, None, None]:
         return context.lagrangian.slope(*context.saved_tensors).mul_(outer[0].unsqueeze(-1)), None, None

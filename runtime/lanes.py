@@ -16,6 +16,7 @@ from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass, evaluate
+from pdual.runtime.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.problem import Block, Options, Problem
 from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
 from pdual.runtime.visits import Visits
@@ -117,6 +118,7 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     for module in (
         program.train,
         program.evaluate,
+        *([] if program.strata is None else [program.strata.kept]),
         *(plan.formula for plan in program.duals if plan.formula is not None),
     ):
         module.to(options.device)
@@ -130,8 +132,11 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     stream: Stream
     if groups is None:
         stream = RowStream(train, descent.batch, random, problem.settings.rest_share)
-    else:
+    elif descent.members is None:
         stream = GroupStream(train, groups[train], descent.batch, random)
+    else:
+        strata = strata_of_rows(program.strata, table, train, program.data)
+        stream = PartStream(train, groups[train], strata, descent.members, descent.batch, random)
     placed = Block(program, table, block.groups)
     multipliers = build_multipliers(
         problem, placed, probe.features, options.device, options.dtype, options.seed + place

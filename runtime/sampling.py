@@ -47,7 +47,7 @@ class Stream(Protocol):
         """Go on from a saved state."""
 
 
-class _Shuffle:
+class Shuffle:
     """Rows in random order, every row once an epoch, batches of one size.
 
     Epochs follow each other without a gap: a batch that reaches the end of one goes on in the next. So every
@@ -96,9 +96,9 @@ class RowStream:
         self._batch = min(batch, len(rows))
         self._random = random
         self._share = share
-        self._whole = _Shuffle(rows, batch, random)
+        self._whole = Shuffle(rows, batch, random)
         self._named: Tensor | None = None
-        self._strata: tuple[_Shuffle, ...] = ()
+        self._strata: tuple[Shuffle, ...] = ()
         self._weights: Tensor | None = None
         self.rows_per_step = float(self._batch)
         self.groups_per_step = 0.0
@@ -114,8 +114,7 @@ class RowStream:
         first = max(first, self._batch - rest)
         sizes = (max(1, first), self._batch - max(1, first))
         self._strata = tuple(
-            _Shuffle(self._rows[chosen], size, self._random)
-            for chosen, size in zip((named, ~named), sizes, strict=True)
+            Shuffle(self._rows[chosen], size, self._random) for chosen, size in zip((named, ~named), sizes, strict=True)
         )
         weights = [
             torch.full((size,), members / len(self._rows) * self._batch / size, device=self._rows.device)

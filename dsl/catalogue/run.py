@@ -47,6 +47,14 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a mean over no rows is not a number, and the objective is a mean over all groups",),
         help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
     ),
+    Entry(
+        "PD607",
+        "two filters of the means over groups of `{data}` keep the same row: {address}",
+        notes=(
+            "with `members`, a batch has a part of every group; pairs of a row with itself weigh more in it than in the group",
+        ),
+        help=("leave `members` out of `descent`: batches are of whole groups then",),
+    ),
     Entry("PD620", "`{path}` is not the folder of a run", notes=("it has no `{file}`",)),
     Entry("PD621", "`{file}` is damaged or not of this version", notes=("{reason}",)),
     Entry(

@@ -303,4 +303,16 @@ ENTRIES: tuple[Entry, ...] = (
         "`{data}` is grouped by `{one}` already, and a batch cannot be of whole groups by `{other}` too",
         label="by another field",
     ),
+    Entry(
+        "PD296",
+        "`members` takes a part of every group, which does not tell this term without a bias",
+        label="{reason}",
+        help=("leave `members` out of `descent`: batches are of whole groups then",),
+    ),
+    Entry(
+        "PD297",
+        "`members` is how many rows of each group a batch takes, and no objective is over groups",
+        label="over rows",
+        help=("leave `members` out of `descent`",),
+    ),
 )

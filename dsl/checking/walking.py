@@ -50,3 +50,12 @@ def walk(*roots: TypedExpression, through_lets: bool = False, into_calls: bool =
             waiting.extend(b.where for b in item.definition.binders if b.where is not None)
         if into_calls or not isinstance(item, ModelCall):
             waiting.extend(children(item))
+
+
+def factors_of(expression: TypedExpression, inverse: bool = False) -> list[tuple[TypedExpression, bool]]:
+    """The factors of a product, each with whether it divides."""
+    if isinstance(expression, Apply) and expression.operation in ("multiply", "divide"):
+        left, right = expression.arguments
+        divides = expression.operation == "divide"
+        return factors_of(left, inverse) + factors_of(right, inverse != divides)
+    return [(expression, inverse)]

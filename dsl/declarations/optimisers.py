@@ -26,6 +26,7 @@ class OptimiserSettings(Settings):
     """An optimiser and how it is driven.
 
     ``epochs`` or ``steps`` is the length of one outer iteration's run (``steps`` wins). ``clip`` bounds the gradient's norm.
+    ``members``, of the descent: a batch takes so many rows of each of ``batch / members`` groups, instead of whole groups.
     ``weight`` and ``recenter`` concern the fit of learned multipliers only (method.md, "The kinds").
     """
 
@@ -33,6 +34,7 @@ class OptimiserSettings(Settings):
     batch: int = Field(64, ge=1)
     epochs: float = Field(1, gt=0)
     steps: int | None = Field(None, ge=1)
+    members: int | None = Field(None, ge=1)
     weight_decay: float = Field(0.0, ge=0)
     clip: float | None = Field(None, gt=0)
     schedule: CosineSettings | ConstantSettings = ConstantSettings()
