@@ -117,7 +117,7 @@ def _module(
     emission.meet(data.roots)
     objective = _objective(emission, data.objective, emission.rows)
     grouped = _objective(emission, [term for group in data.groups for term in group.objective], emission.groups)
-    residuals, mask = _residuals(emission, data.parts)
+    residuals, mask = _residuals(emission, data.parts, with_metrics)
     features = {key: emission.dense(node) for key, node in data.features.items()}
     metrics = {name: emission.rows(node) for name, node in data.metrics} if with_metrics else {}
     return emission.finish((objective, residuals, mask, features, metrics, grouped))
@@ -167,8 +167,8 @@ def _strata(
     return Strata(module, tuple(tuple(range(end - len(mean), end)) for mean, end in zip(means, ends, strict=True)))
 
 
-def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]:
-    """Scaled ``left - right`` of every column, [batch, columns], and which entries a row keeps."""
+def _residuals(emission: Emission, parts: Sequence[PartRows], with_mask: bool) -> tuple[Any, Any]:
+    """Scaled ``left - right`` of every column, [batch, columns], 0 where a row has no such entry; and which it has, where asked for."""
     if not parts:
         return emission.no_columns(), None
     pieces, factors, offsets = [], [], []
@@ -183,8 +183,13 @@ def _residuals(emission: Emission, parts: Sequence[PartRows]) -> tuple[Any, Any]
         offsets.append(offset)
     together = torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
     residuals = _moved(emission, together, torch.cat(factors), torch.cat(offsets))
+    if len(parts) == 1 and parts[0].mask is not None and parts[0].mask.operation == "not":
+        left_out = _columns(emission, parts[0].mask.arguments[0], parts[0])
+        return torch.where(left_out, 0.0, residuals), torch.logical_not(left_out) if with_mask else None
     mask = _mask(emission, parts)
-    return (residuals, None) if mask is None else (torch.where(mask, residuals, 0.0), mask)
+    if mask is None:
+        return residuals, None
+    return torch.where(mask, residuals, 0.0), mask if with_mask else None
 
 
 def _moved(emission: Emission, values: Any, factor: Tensor, offset: Tensor) -> Any:

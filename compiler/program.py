@@ -50,7 +50,7 @@ class Program:
     """The compiled blocks over one data set.
 
     ``train`` and ``evaluate`` are ``torch.fx.GraphModule``s called as ``module(values, ids)`` with a RowBatch's values and ids, returning
-    the fields of an Evaluation; ``train`` leaves out the metrics. They share ``models``. ``formulas``, where a dual is a formula over models,
+    the fields of an Evaluation; ``train`` leaves out the metrics and the mask. They share ``models``. ``formulas``, where a dual is a formula over models,
     maps (values, ids, features) to the multipliers of its columns without running any model of the primal.
     """
 

@@ -47,17 +47,17 @@ class Lagrangian:
         No gradient reaches ``multipliers``. The derivative in ``residuals`` is [lam + rho g]_+ (lam + rho h
         for an equality). A masked entry is 0 without a gradient already, and psi(0, lam) is 0 whatever lam is.
         """
-        found: Tensor = _Psi.apply(residuals, multipliers.detach(), self)  # type: ignore[no-untyped-call]
+        found: Tensor = _Psi.apply(residuals, multipliers.detach(), self, False)  # type: ignore[no-untyped-call]
+        return found
+
+    def total(self, residuals: Tensor, multipliers: Tensor) -> Tensor:
+        """Sum of psi over all entries of all rows, a scalar: ``psi(...).sum()`` in fewer kernels."""
+        found: Tensor = _Psi.apply(residuals, multipliers.detach(), self, True)  # type: ignore[no-untyped-call]
         return found
 
     def slope(self, residuals: Tensor, multipliers: Tensor) -> Tensor:
         """The derivative of psi, [lam + rho g]_+, and lam + rho h of an equality: [batch, columns]."""
         return torch.maximum(torch.addcmul(multipliers, self.rho, residuals), self._unbounded)
-
-    def value(self, residuals: Tensor, multipliers: Tensor) -> Tensor:
-        """psi of every entry, without a gradient of its own: [batch, columns]."""
-        relaxed = self.relaxed(residuals, multipliers)
-        return torch.addcmul(multipliers, self._half, relaxed).mul_(relaxed)
 
     def relaxed(self, residuals: Tensor, multipliers: Tensor, mask: Tensor | None = None) -> Tensor:
         """The residual r = max(g, -lam / rho) that the ascent follows; [g]_+ <= |r|; 0 where ``mask`` is
@@ -76,20 +76,23 @@ class Lagrangian:
 
     def _set(self, rho: Tensor) -> None:
         self.rho = rho
-        self._half = rho / 2
+        self.half = rho / 2
         self._negative_inverse = -1 / rho
 
 
 class _Psi(torch.autograd.Function):
-    """The sum over a row's entries, with its derivative in closed form: three kernels where autograd would replay the value's six."""
+    """The sum over a row's entries, or over all, with its derivative in closed form: few kernels, where autograd would replay six."""
 
     @staticmethod
-    def forward(context: Any, residuals: Tensor, multipliers: Tensor, lagrangian: Lagrangian) -> Tensor:
-        context.lagrangian = lagrangian
+    def forward(context: Any, residuals: Tensor, multipliers: Tensor, form: Lagrangian, whole: bool) -> Tensor:
+        context.form, context.whole = form, whole
         context.save_for_backward(residuals, multipliers)
-        return lagrangian.value(residuals, multipliers).sum(-1)
+        relaxed = form.relaxed(residuals, multipliers)
+        slope = torch.addcmul(multipliers, form.half, relaxed)
+        return torch.dot(relaxed.flatten(), slope.flatten()) if whole else slope.mul_(relaxed).sum(-1)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(context: Any, *outer: Tensor) -> tuple[Tensor, None, None]:
-        return context.lagrangian.slope(*context.saved_tensors).mul_(outer[0].unsqueeze(-1)), None, None
+    def backward(context: Any, *outer: Tensor) -> tuple[Tensor, None, None, None]:
+        slope = context.form.slope(*context.saved_tensors)
+        return slope.mul_(outer[0] if context.whole else outer[0].unsqueeze(-1)), None, None, None

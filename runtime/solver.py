@@ -9,7 +9,7 @@ from math import inf, isfinite
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
@@ -88,7 +88,10 @@ class Solver:
         self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
         self._models = problem.models
         formulas = {id(weight) for lane in self._lanes for weight in lane.multipliers.weights()}
-        self._weights = [weight for weight in trainable(self._models) if id(weight) not in formulas]
+        terms = [term.evaluate if isinstance(term.evaluate, nn.Module) else self._models for term in problem.terms]
+        modules = [*(lane.program.train for lane in self._lanes), *terms]
+        called = {id(weight) for module in modules for weight in module.parameters()}
+        self._weights = [weight for weight in trainable(self._models) if id(weight) in called - formulas]
         self._refuse_nothing()
         longest = max(len(lane.train_ids) for lane in (self._constrained or self._lanes))
         self._steps = steps_of(descent, longest)
@@ -229,9 +232,12 @@ class Solver:
         return True
 
     def primal_step(self, look: bool = True) -> Tensor:
-        """One descent step on one batch of every data set; its loss. ``look``: refuse (PD601, PD606) one that is not finite."""
+        """One descent step on one batch of every data set; its loss, but for squared norms of weights.
+
+        ``look``: refuse (PD601, PD606) one that is not finite.
+        """
         followed, batches = self._loss()
-        loss = self._driver.with_decay(followed.detach())
+        loss = followed.detach()
         if look and not isfinite(loss.item()):
             raise self._diverged(batches)
         if followed.requires_grad:
@@ -243,7 +249,7 @@ class Solver:
         """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms
         without data.
         """
-        total: Any = 0.0
+        total: Any = None
         batches = []
         for lane in self._lanes:
             rows, weights = lane.draw()
@@ -251,25 +257,26 @@ class Solver:
             with self._autocast():
                 found = Evaluation(*lane.train(rows.values, rows.ids))
             multipliers = lane.multipliers
-            value: Any = 0.0
+            value: Any = None
             if multipliers.active:
                 current = (
                     multipliers.zeros(len(rows.ids))
                     if self._iteration == 0
                     else multipliers.read(rows.ids, found.features, rows.values)
                 )
-                value = multipliers.psi(found.residuals.to(self._options.dtype), current)
+                value = multipliers.total(found.residuals.to(self._options.dtype), current, weights)
                 self._drawn += len(rows.ids)
             if found.objective is not None and not self._options.feasibility:
-                value = value + found.objective.to(self._options.dtype)
-            if weights is not None:
-                value = value * weights
-            total = total + (value.sum() if isinstance(value, Tensor) else value) / lane.stream.rows_per_step
+                objective = found.objective.to(self._options.dtype)
+                objective = objective.sum() if weights is None else torch.dot(objective, weights.to(objective))
+                value = objective if value is None else value + objective
+            if value is not None:
+                total = added(total, value / lane.stream.rows_per_step)
             if found.group_objective is not None and not self._options.feasibility:
                 grouped = found.group_objective.to(self._options.dtype).sum()
-                total = total + grouped / lane.stream.groups_per_step
+                total = added(total, grouped / lane.stream.groups_per_step)
         for term in self._terms:
-            total = total + term.evaluate(self._models)
+            total = added(total, term.evaluate(self._models))
         if not isinstance(total, Tensor):  # an objective that is all decay
             total = torch.zeros((), dtype=self._options.dtype, device=self._options.device)
         return total, batches
@@ -298,7 +305,7 @@ class Solver:
                 self._iteration,
                 self._taken,
                 self._clock.total,
-                float(self._losses) / self._steps,
+                float(self._driver.with_decay(self._losses / self._steps)),
                 measured,
                 [lane.multipliers for lane in self._constrained],
                 updates,
@@ -382,3 +389,8 @@ class Solver:
             "feasibility": self._options.feasibility,
             **self._options.identity,
         }
+
+
+def added(total: Tensor | None, term: Tensor) -> Tensor:
+    """A sum, of which there may be nothing yet."""
+    return term if total is None else total + term

@@ -126,6 +126,13 @@ class Multipliers:
         """
         return self.lagrangian.psi(self.select(residuals), multipliers)
 
+    def total(self, residuals: Tensor, multipliers: Tensor, weights: Tensor | None) -> Tensor:
+        """The sum over the batch of what ``psi`` gives, times the rows' weights, [batch], where there are some."""
+        if weights is None:
+            return self.lagrangian.total(self.select(residuals), multipliers)
+        each = self.psi(residuals, multipliers)
+        return torch.dot(each, weights.to(each))
+
     def select(self, matrix: Tensor) -> Tensor:
         """[batch, active] from [batch, columns]."""
         return matrix if self._whole else matrix.index_select(1, self._columns)
