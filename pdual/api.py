@@ -194,8 +194,9 @@ class Run:
         """Multipliers by part (``voltage.upper``): [rows, entries], scaled.
 
         ``rows`` names a split, whose multipliers are not a number where rows have none; or maps fields to tensors
-        [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions), of the data set
-        ``data`` where there are several. Fields that multipliers do not depend on may be left out. Raises KeyError for a field
+        [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions; what the spec
+        standardises as a file would hold it), of the data set ``data`` where there are several. Fields that multipliers
+        do not depend on may be left out. Raises KeyError for a field
         that is missing, ProblemError where new rows have no multipliers.
         """
         if not isinstance(rows, str):
@@ -213,7 +214,7 @@ class Run:
         import torch
 
         from pdual.runtime.data import ColumnTable
-        from pdual.runtime.unseen import look, multiplier_fields
+        from pdual.runtime.unseen import look, multiplier_fields, standards_of
 
         outcome = self.outcome
         held = [lane for lane in outcome.run.lanes if lane.multipliers.active and data in (None, lane.name)]
@@ -226,6 +227,9 @@ class Run:
         missing = sorted(multiplier_fields(graph) - columns.keys())
         if missing:
             raise KeyError(", ".join(missing))
+        columns |= {
+            name: item.of(columns[name]) for name, item in standards_of(held[0].table).items() if name in columns
+        }
         count = len(next(iter(columns.values())))
         table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows")
         try:

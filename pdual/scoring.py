@@ -76,7 +76,7 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
 
 
 def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
-    from pdual.runtime.unseen import look, multiplier_fields, prediction_fields, read_unseen
+    from pdual.runtime.unseen import look, multiplier_fields, prediction_fields, read_unseen, standards_of
 
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)
@@ -85,7 +85,7 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     graph = found.graph.over(name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
     own = found.graph.spec.data_set(name)
-    table = read_unseen(found.graph, own, file, needed, found.context)
+    table = read_unseen(found.graph, own, file, needed, found.context, standards_of(lane.table))
     return lane, look(found.run, found.graph, lane, table, multipliers)
 
 

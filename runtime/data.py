@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pdual.compiler.program import MEMBERS, PRESENT
 from pdual.runtime.sampling import members_of
+from pdual.runtime.standards import Standard
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class ColumnTable:
 
     A column named in ``levels`` is held as bytes, and a batch has byte / level - shift in their place, of type ``dtype``:
     images take a quarter of the memory. Whoever wants values reads batches. ``texts``: columns of texts, of which a batch has a
-    list.
+    list. ``standards``: by what the standardised fields among the columns were, and fields of new rows are to be.
     """
 
     columns: Mapping[str, Tensor]
@@ -92,6 +93,7 @@ class ColumnTable:
     shifts: Mapping[str, float] = field(default_factory=dict)
     dtype: torch.dtype = torch.float64
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    standards: Mapping[str, Standard] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(sum(len(ids) for ids in self.splits.values()))

@@ -33,10 +33,11 @@ from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics
+from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics, StandardRecord
 from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
+from pdual.runtime.unseen import standards_of
 from pdual.runtime.verdict import Verdict, verdict
 
 _RECORDED = ("pdual", "torch", "torch-geometric", "numpy", "casadi", "lark", "pydantic")
@@ -198,6 +199,7 @@ def _record(
         threads=torch.get_num_threads(),
         versions=_versions(),
         data={name: table.fingerprint for name, table in tables.items()},
+        standardised=_standards(tables),
         asked=Asked(
             dual=dict(options.dual),
             minimize=options.minimize,
@@ -209,6 +211,16 @@ def _record(
         command=options.command,
         started=started,
     )
+
+
+def _standards(tables: Mapping[str, Table]) -> dict[str, dict[str, StandardRecord]]:
+    found = {}
+    for data, table in tables.items():
+        found[data] = {
+            name: StandardRecord(mean=item.mean.flatten().tolist(), deviation=item.deviation.flatten().tolist())
+            for name, item in standards_of(table).items()
+        }
+    return {data: items for data, items in found.items() if items}
 
 
 def spec_hash(text: str) -> str:

@@ -23,7 +23,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
 from pdual.runtime.lanes import Lane
 from pdual.runtime.run import Run
-from pdual.runtime.unseen import column_kind, column_shape, value_fields
+from pdual.runtime.unseen import column_kind, column_shape, standards_of, value_fields
 
 #: Rows of the batch that a program is traced with.
 TRACED = 3
@@ -116,9 +116,18 @@ def export(run: Run, graph: Graph, folder: Path) -> tuple[Exported, ...]:
             for item in found
         ],
         "columns": columns,
+        "standardised": {lane.name: _standards(lane) for lane in run.lanes if standards_of(lane.table)},
     }
     (folder / "export.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
     return tuple(found)
+
+
+def _standards(lane: Lane) -> dict[str, dict[str, Any]]:
+    """What a program's user does to columns of a file first: less the mean, over the deviation."""
+    return {
+        name: {"mean": item.mean.tolist(), "deviation": item.deviation.tolist()}
+        for name, item in standards_of(lane.table).items()
+    }
 
 
 def predictors(graph: Graph) -> list[typed.TypedModel]:

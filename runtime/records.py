@@ -235,6 +235,13 @@ class Asked(Record):
     folder: str = ""
 
 
+class StandardRecord(Record):
+    """How a field was standardised: a number each, or one for every entry of an array, last axis fastest."""
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+
+
 class RunRecord(Record):
     """``run.json``: all that is needed to make the run again."""
 
@@ -252,6 +259,7 @@ class RunRecord(Record):
     threads: int
     versions: Mapping[str, str]
     data: Mapping[str, str]
+    standardised: Mapping[str, Mapping[str, StandardRecord]] = {}
     asked: Asked | None = None
     command: tuple[str, ...] = ()
     started: str = ""

@@ -24,6 +24,7 @@ from pdual.runtime.data import ColumnTable, Table, with_groups
 from pdual.runtime.lanes import Lane
 from pdual.runtime.run import Run
 from pdual.runtime.sources.table import read_fields
+from pdual.runtime.standards import Standard, standardised
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,23 @@ def _fields(roots: Iterable[Node]) -> set[str]:
     return found
 
 
-def read_unseen(graph: Graph, data: typed.TypedData, file: Path, needed: set[str], context: SourceContext) -> Table:
-    """The rows of a file: ``needed`` fields have to be there, others are read where they are.
+def standards_of(table: Table) -> Mapping[str, Standard]:
+    """By what fields of a table were standardised."""
+    return table.standards if isinstance(table, ColumnTable) else {}
+
+
+def read_unseen(
+    graph: Graph,
+    data: typed.TypedData,
+    file: Path,
+    needed: set[str],
+    context: SourceContext,
+    standards: Mapping[str, Standard],
+) -> Table:
+    """The rows of a file: ``needed`` fields have to be there, others are read where they are; ``standards``: of the run's train rows.
 
     Columns as a table's (``--data`` of rows that are bound); what no column can hold, such as a graph, is read by the data
-    set's own source. Raises PD53x.
+    set's own source. Raises PD53x, PD547.
     """
     own = replace(
         context,
@@ -90,7 +103,9 @@ def read_unseen(graph: Graph, data: typed.TypedData, file: Path, needed: set[str
         files={data.name: file},
     )
     if all(isinstance(item.type, ArrayType) for item in data.fields) or data.source is None:
-        columns, texts = read_fields(own, file, {name for name in own.fields if _parts(own.fields[name]) & needed})
+        wanted = {name for name in own.fields if _parts(own.fields[name]) & needed}
+        found, texts = read_fields(own, file, wanted, standards)
+        columns = standardised(found, own.fields, standards, file)
         ids = torch.arange(len(next(iter((*columns.values(), *texts.values())))))
         return ColumnTable(columns, {"new": ids}, str(file), texts=texts)
     table: Table = named(sources()[data.source].builder)(data.settings, own)

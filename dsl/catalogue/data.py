@@ -231,6 +231,23 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "PD547",
+        "`{field}` should be {expected} once it is standardised, found {found} in {rows}",
+        label="declared here",
+        notes=(
+            "{count} of {total} rows of `{file}`; in the file it is {raw}",
+            "the range of a standardised field is of (value - {mean}) / {deviation}: mean and deviation of the train rows",
+        ),
+        help=('to bound the values of the file, declare a second field: `NAME: real in [LOW, HIGH] from "{column}"`',),
+    ),
+    Entry(
+        "PD548",
+        "`{field}` cannot be standardised: {reason}",
+        label="declared here",
+        notes=("`{file}` has {rows} train rows",),
+        help=("leave it out of `standardised`",),
+    ),
+    Entry(
         "PD550",
         "no split `{split}` of TOFU was found",
         label="named here",

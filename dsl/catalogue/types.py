@@ -276,6 +276,12 @@ ENTRIES: tuple[Entry, ...] = (
         help=("bound the largest one, `max[...](...) <= ...`, or filter with `where`",),
     ),
     Entry(
+        "PD275",
+        "only fields of real numbers are standardised, `{name}` is `{found}`",
+        label="not of real numbers",
+        roles={"field": "declared here"},
+    ),
+    Entry(
         "PD291",
         "model `{model}` is called once for every index, which this version cannot do",
         label="an argument carries an index",

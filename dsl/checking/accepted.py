@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pdual.dsl.declarations.optimisers import OPTIMISERS, SCHEDULES
 from pdual.dsl.declarations.references import (
     ArchitectureUse,
+    FieldName,
     GivenField,
     GivenReference,
     OptimiserUse,
@@ -57,6 +58,7 @@ _ONE: Mapping[type, str] = {
     str: "a text",
     GivenReference: "the name of a given",
     GivenField: "a field of a given",
+    FieldName: "a field of the data set",
     ArchitectureUse: "an architecture",
     OptimiserUse: " or ".join(f"`{name}(...)`" for name in OPTIMISERS),
 }
@@ -67,6 +69,7 @@ _MANY: Mapping[type, str] = {
     str: "texts",
     GivenReference: "givens",
     GivenField: "fields of a given",
+    FieldName: "fields of the data set",
     ArchitectureUse: "architectures",
     OptimiserUse: "optimisers",
 }

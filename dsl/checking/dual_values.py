@@ -110,6 +110,10 @@ def _architecture(value: syntax.Expression | None, node: syntax.Expression, scop
     return checked_architecture(call, scope)
 
 
+def _is_number(found: ArrayType) -> bool:
+    return found.element in (Kind.REAL, Kind.COMPLEX, Kind.INT, Kind.BOOL) or has_unknown(found)
+
+
 def _on(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) -> TypedExpression | None:
     """What a learned dual reads: features, or numbers of the row with axes of one length."""
     if value is None:
@@ -120,7 +124,7 @@ def _on(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) 
         return None
     if isinstance(typed.type, MemberFeatures):
         return typed
-    if not isinstance(typed.type, ArrayType) or typed.type.element in (Kind.TEXT, Kind.ID):
+    if not isinstance(typed.type, ArrayType) or not _is_number(typed.type):
         scope.found.add("PD413", value.span, expected="features, or numbers of the row", found=typed.type)
         return None
     ragged = next((axis for axis in typed.type.axes if isinstance(axis, RaggedAxis)), None)

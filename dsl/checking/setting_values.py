@@ -12,7 +12,14 @@ from pdual.dsl.checking.entities import AmbiguousEntity, BrokenEntity, GivenEnti
 from pdual.dsl.checking.lookup import entity_value, type_member
 from pdual.dsl.checking.scope import Scope
 from pdual.dsl.declarations.optimisers import OPTIMISERS
-from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, OptimiserUse, Settings
+from pdual.dsl.declarations.references import (
+    ArchitectureUse,
+    FieldName,
+    GivenField,
+    GivenReference,
+    OptimiserUse,
+    Settings,
+)
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.near import nearest
 from pdual.dsl.typed import GivenRef
@@ -53,6 +60,8 @@ def _name(node: syntax.Name, takes: Accepted, scope: Scope, build: Builder) -> A
     """A word of the setting, a parameter, a reference into a given, or an architecture without arguments."""
     if node.name in takes.words:
         return node.name
+    if takes.takes(FieldName):
+        return FieldName(node.name, node.span)
     named = scope.lookup(node.name)
     match named.entity if named is not None else None:
         case BrokenEntity():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 from pdual.dsl.record import record
+from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import ArrayType
 
 
@@ -31,6 +33,14 @@ class GivenField:
     given: str
     field: str
     type: ArrayType
+
+
+@record(frozen=True, slots=True)
+class FieldName:
+    """One field of the data set whose setting this is, and where it is named: ``standardised = [size]``."""
+
+    name: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @record(frozen=True, slots=True)

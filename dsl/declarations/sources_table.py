@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from pdual.dsl.declarations.beside import FileBeside
-from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.references import FieldName, Settings
 from pdual.dsl.declarations.source import BOUND_NAME, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares
 
@@ -15,15 +15,17 @@ _BUILDER = "pdual.runtime.sources.table:build"
 class BoundSettings(Settings):
     """``data houses { split = [0.8, 0.1, 0.1]  size: real }``: rows from ``--data houses=FILE`` or from Python.
 
-    ``split`` gives the shares of train, val and test, drawn with ``seed``.
+    ``split`` gives the shares of train, val and test, drawn with ``seed``. ``standardised`` names real fields of which a row has
+    value less mean over deviation, both of the column's train rows, in place of the value.
     """
 
     split: Shares = (0.8, 0.1, 0.1)
     seed: int = Field(0, ge=0)
+    standardised: tuple[FieldName, ...] = ()
 
 
 class CsvSettings(BoundSettings):
-    """``csv("houses.csv", split = [0.8, 0.1, 0.1], seed = 0)``: ``file`` is relative to the spec's own folder."""
+    """``csv("houses.csv", split = [0.8, 0.1, 0.1], standardised = [size])``: ``file`` is relative to the spec's own folder."""
 
     file: FileBeside
 

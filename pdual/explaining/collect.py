@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import zip_longest
 
 from pdual.compiler.compile import feature_types
@@ -11,6 +11,7 @@ from pdual.compiler.open_axes import called_signature
 from pdual.dsl import typed
 from pdual.dsl.declarations.architecture_plain import ROWS
 from pdual.dsl.declarations.registry import architectures, sources
+from pdual.dsl.declarations.sources_table import BoundSettings
 from pdual.explaining import text
 from pdual.explaining.multipliers import duals, states
 from pdual.explaining.records import (
@@ -86,8 +87,11 @@ def _set(item: typed.TypedSet, graph: Graph | None) -> SetFact:
     return SetFact(item.name, len(labels), shown, item.given)
 
 
-def _fields(fields: tuple[typed.TypedField, ...]) -> tuple[FieldFact, ...]:
-    return tuple(FieldFact(item.name, str(item.type), _range(item.low, item.high), item.column) for item in fields)
+def _fields(fields: tuple[typed.TypedField, ...], standardised: Collection[str] = ()) -> tuple[FieldFact, ...]:
+    return tuple(
+        FieldFact(item.name, str(item.type), _range(item.low, item.high), item.column, item.name in standardised)
+        for item in fields
+    )
 
 
 def _given(item: typed.TypedGiven, graph: Graph | None) -> GivenFact:
@@ -98,11 +102,14 @@ def _given(item: typed.TypedGiven, graph: Graph | None) -> GivenFact:
 
 
 def _data(item: typed.TypedData, rows: Mapping[str, int] | None) -> DataFact:
+    settings = item.settings
+    names = [name.name for name in settings.standardised] if isinstance(settings, BoundSettings) else []
+    fields = _fields(item.fields, names)
     if item.source is None:
         summary = f"given when it runs: --data {item.name}=FILE"
-        return DataFact(item.name, None, "", summary, rows, _fields(item.fields))
+        return DataFact(item.name, None, "", summary, rows, fields)
     called = text.use(item.source, item.settings)
-    return DataFact(item.name, item.source, called, sources()[item.source].summary, rows, _fields(item.fields))
+    return DataFact(item.name, item.source, called, sources()[item.source].summary, rows, fields)
 
 
 def _models(

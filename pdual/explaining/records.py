@@ -32,12 +32,13 @@ class SetFact(NamedTuple):
 
 
 class FieldFact(NamedTuple):
-    """A field with its type, declared range and column."""
+    """A field with its type, declared range and column; ``standardised`` by the mean and deviation of the train rows."""
 
     name: str
     type: str
     range: tuple[float | None, float | None] | None
     column: str | None
+    standardised: bool = False
 
 
 class GivenFact(NamedTuple):

@@ -100,6 +100,10 @@ def _data(item: DataFact) -> Iterator[Line]:
         rows = ", ".join(f"{count:,} {split}" for split, count in item.rows.items())
     yield from _wrapped(f"rows: {rows}")
     yield from _wrapped(_fields(item.fields))
+    if any(field.standardised for field in item.fields):
+        yield from _wrapped(
+            "standardised: less the mean, over the deviation, of the train rows; ranges are of the result"
+        )
 
 
 def _fields(fields: Sequence[FieldFact]) -> str:
@@ -109,7 +113,7 @@ def _fields(fields: Sequence[FieldFact]) -> str:
 def _field(item: FieldFact) -> str:
     declared = f" in {bounds(*item.range)}" if item.range is not None else ""
     column = f' from "{item.column}"' if item.column is not None else ""
-    return f"{item.name}: {item.type}{declared}{column}"
+    return f"{item.name}: {item.type}{declared}{column}{' standardised' if item.standardised else ''}"
 
 
 def _models(found: Explanation) -> Iterator[Line]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, OptimiserUse, Settings
+from pdual.dsl.declarations.references import (
+    ArchitectureUse,
+    FieldName,
+    GivenField,
+    GivenReference,
+    OptimiserUse,
+    Settings,
+)
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.parts import PartShape
 from pdual.dsl.spans import Source, Span
@@ -120,7 +127,7 @@ def setting(value: object) -> str:
         case Settings():
             name = type(value).__name__.removesuffix("Settings")
             return use(name.lower(), value)
-        case GivenReference(given=name) | GivenField(field=name):
+        case GivenReference(given=name) | GivenField(field=name) | FieldName(name=name):
             return name
         case bool():
             return str(value).lower()

@@ -8,6 +8,9 @@ from pdual.dsl.declarations.sources_table import BoundSettings
 from pdual.lsp.scoping import Names, Reach
 from pdual.lsp.symbols import Index, Kind, Symbol
 
+#: The setting of a source that names fields of its rows.
+STANDARDISED = "standardised"
+
 
 def resolve(spec: syntax.Spec) -> Index:
     """Every name of a spec with what it stands for: first what is declared outside blocks, then what reads it."""
@@ -120,8 +123,13 @@ def _read(statement: syntax.Statement, names: Names) -> None:
                 names.expression(interval.high, {})
         case syntax.Given(source=source):
             names.expression(source, {})
-        case syntax.Data(source=source):
-            names.expression(source, {})
+        case syntax.Data(name=name, source=source, settings=settings):
+            fields = names.values[name.name].members if name.name in names.values else {}
+            arguments = source.arguments if source is not None else ()
+            for argument in arguments:
+                names.expression(argument.value, fields if argument.name == STANDARDISED else {})
+            for setting in settings:
+                names.expression(setting.value, fields if setting.name.name == STANDARDISED else {})
         case syntax.Model(architecture=architecture):
             names.expression(architecture, {})
         case syntax.Def(parameters=parameters, body=body):

@@ -108,7 +108,8 @@ def _field_lines(field: FieldFact, owner: Symbol) -> list[str]:
     bounds = f" in {text.bounds(*field.range)}" if field.range is not None else ""
     what = "known structure" if owner.kind is Kind.GIVEN else "a field of every row"
     column = [f'read from the column "{field.column}"'] if field.column is not None else []
-    return [f"{field.name}: {field.type}{bounds}", f"{what} of `{owner.name}`", *column]
+    units = ["standardised: less the mean, over the deviation, of the train rows"] if field.standardised else []
+    return [f"{field.name}: {field.type}{bounds}", f"{what} of `{owner.name}`", *column, *units]
 
 
 def _model(name: str, facts: Explanation) -> list[str]:

@@ -64,7 +64,8 @@ class FlatNetwork(nn.Module):
         self.centred.fit(self._joined({key: features.dense(key)[positions] for key in self._keys}))
 
     def _joined(self, features: Features) -> Tensor:
-        parts = [_dense(features, key).flatten(1) for key in self._keys]
+        # Whole numbers and truth values are numbers to a network.
+        parts = [_rows(_dense(features, key)).to(self.centred.mean.dtype) for key in self._keys]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
 
@@ -133,6 +134,11 @@ def vector_network(inputs: int, outputs: int, use: ArchitectureUse, build: Build
 
 def _vector(width: int) -> ArrayType:
     return ArrayType(Kind.REAL, (FixedAxis(width),))
+
+
+def _rows(values: Tensor) -> Tensor:
+    """[batch, ...] as [batch, width]; one number a row is a vector of one."""
+    return values.unsqueeze(1) if values.ndim == 1 else values.flatten(1)
 
 
 def _dense(features: Features, key: str) -> Tensor:

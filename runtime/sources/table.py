@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
+from dataclasses import replace
 from math import inf, isfinite, isinf, prod
 from pathlib import Path
 from typing import Any
@@ -22,32 +23,41 @@ from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
 from pdual.runtime.sources.columns import Columns, read_columns
 from pdual.runtime.sources.divide import divide
+from pdual.runtime.standards import learned, standardised
 
 _REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
 SHOWN = 3  # rows that a diagnostic names
 
 
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
-    """Every declared field as a column, [rows, *axes], or a list of texts; members of sets as positions. Raises PD530 to PD536."""
+    """Every declared field as a column, [rows, *axes], or a list of texts; members of sets as positions. Raises PD530 to PD536,
+    PD547 and PD548.
+    """
     path = _path(settings, context)
-    found, texts = read_fields(context, path, set(context.fields))
+    names = [item.name for item in settings.standardised]
+    found, texts = read_fields(context, path, set(context.fields), names)
     total = len(next(iter((*found.values(), *texts.values()))))
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
     fingerprint = hashlib.sha256(path.read_bytes() + repr(settings).encode()).hexdigest()[:24]
-    return ColumnTable(found, divide(total, settings.split, settings.seed), fingerprint, texts=texts)
+    splits = divide(total, settings.split, settings.seed)
+    standards = {name: learned(context.fields[name], found[name], splits["train"], path) for name in names}
+    columns = standardised(found, context.fields, standards, path)
+    return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards)
 
 
 def read_fields(
-    context: SourceContext, path: Path, needed: Set[str]
+    context: SourceContext, path: Path, needed: Set[str], unbounded: Collection[str] = ()
 ) -> tuple[dict[str, Tensor], dict[str, Sequence[str]]]:
     """The declared fields of ``context`` as columns by part, [rows, *axes], and those that are texts: those that are ``needed``,
-    and others where the file has them. Raises PD531 to PD535.
+    and others where the file has them. Ranges of ``unbounded`` fields are not of what stands in the file. Raises PD531 to PD535.
     """
     columns = read_columns(path, context.span)
     found: dict[str, Tensor] = {}
     texts: dict[str, Sequence[str]] = {}
     for name, field in context.fields.items():
+        if name in unbounded:
+            field = replace(field, low=None, high=None)
         assert isinstance(field.type, ArrayType)
         if field.type == TEXT:
             if name in needed or (field.column or name) in columns:

@@ -258,3 +258,21 @@ def test_a_large_array_is_read_at_once(tmp_path: Path) -> None:
     start = time.monotonic()
     pdual.load(path, data={"d": {"x": np.ones((20_000, 500))}}).solve(out=tmp_path / "out")
     assert time.monotonic() - start < 30  # ten million numbers; one by one they take minutes
+
+
+@pytest.mark.parametrize("on", ["r.x", "r.count", "r.new", "r.z"])
+def test_multipliers_are_learned_on_numbers_of_the_row(tmp_path: Path, on: str) -> None:
+    """One number, a whole one, a truth value, an array: rows that differ in it may differ in their multipliers."""
+    path = tmp_path / "on.pdual"
+    path.write_text(
+        "problem on\ndata d { x: real, z: real[2], count: int, new: bool }\nmodel f(x: real) -> real = linear()\n"
+        "over r in d {\n  minimize (f(r.x) - r.x)^2 + r.z[0] + r.count + (1 if r.new else 0)\n"
+        f"  subject to low: f(r.x) <= r.x - 1\n  dual low = learned(mlp(hidden = [8]), on = {on}, cap = 3)\n}}\n"
+        "solve { outer = 2, descent = adam(lr = 1e-2, batch = 4, steps = 4), "
+        "ascent = adam(lr = 1e-1, batch = 4, steps = 20) }\n"
+    )
+    rows = {"x": X, "z": Z, "count": np.arange(ROWS), "new": np.arange(ROWS) % 2 == 0}
+    run = pdual.load(path, data={"d": rows}).solve(out=tmp_path / "out")
+    found = run.multipliers("train")["low"].squeeze(1)
+    assert float(found.min()) > 0
+    assert float(found.std()) > 0

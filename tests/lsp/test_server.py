@@ -210,6 +210,15 @@ def test_rename_one_of_two_indices_of_one_name(client: Client):
     assert renamed(client, "i in item] =", "k") == expected
 
 
+def test_a_setting_that_names_fields(client: Client):
+    text = 'problem a\ndata d { standardised = [wide]  wide: real from "w" }\nover r in d { minimize r.wide }\n'
+    client.write("fields.pdual", text)
+    assert client.diagnostics("fields.pdual") == []
+    assert "standardised: less the mean" in hovered(client, "fields.pdual", text, "wide]")[0]
+    found = client.about("fields.pdual", "rename", position=place(text, "wide:"), newName="broad")
+    assert edited(text, found["changes"][client.uri("fields.pdual")]) == text.replace("wide", "broad")
+
+
 def test_rename_a_field_with_a_column(client: Client):
     assert renamed(client, "price:", "p") == SHOP.replace("price", "p")
 
