@@ -98,15 +98,6 @@ def share(schedule: CosineSettings | ConstantSettings, step: int, total: int) ->
     return schedule.final + (1 - schedule.final) * (1 + cos(pi * done)) / 2
 
 
-def steps_of(settings: OptimiserSettings, rows: int) -> int:
-    """Minibatch steps of one outer iteration over this many rows: ``steps``, else ``epochs`` passes, at least
-    one step.
-    """
-    if settings.steps is not None:
-        return settings.steps
-    return max(1, round(settings.epochs * rows / min(settings.batch, rows)))
-
-
 def _build(name: str, settings: OptimiserSettings, vectors: list[nn.Parameter]) -> torch.optim.Optimizer:
     # Fused kernels exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
     decay = settings.weight_decay

@@ -22,7 +22,7 @@ from pdual.runtime.history import log_line
 from pdual.runtime.lanes import build_lanes
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import diverged
-from pdual.runtime.optimisers import Driver, steps_of, trainable
+from pdual.runtime.optimisers import Driver, trainable
 from pdual.runtime.problem import Options, Problem, Term
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
@@ -94,10 +94,9 @@ class Solver:
         self._weights = [weight for weight in trainable(self._models) if id(weight) in called - formulas]
         self._refuse_nothing()
         longest = max(len(lane.train_ids) for lane in (self._constrained or self._lanes))
-        self._steps = steps_of(descent, longest)
-        self._warmup = self._settings.warmup * steps_of(
-            descent.model_copy(update={"steps": None, "epochs": 1.0}), longest
-        )
+        self._steps = descent.steps_over(longest)
+        epoch = descent.model_copy(update={"steps": None, "epochs": 1.0})
+        self._warmup = self._settings.warmup * epoch.steps_over(longest)
         self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
         self._terms = self._terms_to_follow()
         self._clock = Clock(options.device)

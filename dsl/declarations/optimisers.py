@@ -41,6 +41,12 @@ class OptimiserSettings(Settings):
     weight: Literal["none", "rms", "logistic"] = "none"
     recenter: bool = False
 
+    def steps_over(self, rows: int) -> int:
+        """Minibatch steps of one outer iteration over this many rows: ``steps``, else ``epochs`` passes, at least one step."""
+        if self.steps is not None:
+            return self.steps
+        return max(1, round(self.epochs * rows / min(self.batch, rows)))
+
 
 class AdamSettings(OptimiserSettings):
     """``adam(lr = 1e-3, betas = [0.9, 0.999])``; ``adamw`` is the same with decoupled weight decay."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -129,8 +130,10 @@ def _content(
         text = mathematics(understood.spec, understood.graph, minimize)
         return "math", text, [Line(line) for line in text.splitlines()]
     from pdual.explaining.collect import explanation
+    from pdual.explaining.projection import earlier_run
 
-    found = explanation(understood.spec, understood.graph, minimize)
+    earlier = earlier_run(Path("runs"), understood.spec)
+    found = explanation(understood.spec, understood.graph, minimize, earlier)
     return "explanation", found.as_json(), render(found)
 
 

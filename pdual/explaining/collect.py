@@ -14,6 +14,7 @@ from pdual.dsl.declarations.registry import architectures, sources
 from pdual.dsl.declarations.sources_table import BoundSettings
 from pdual.explaining import text
 from pdual.explaining.multipliers import duals, states
+from pdual.explaining.projection import Earlier, projection
 from pdual.explaining.records import (
     DataFact,
     Explanation,
@@ -36,10 +37,12 @@ LAGRANGIAN = (
 )
 
 
-def explanation(spec: typed.TypedSpec, graph: Graph | None, minimize: bool = True) -> Explanation:
+def explanation(
+    spec: typed.TypedSpec, graph: Graph | None, minimize: bool = True, earlier: Earlier | None = None
+) -> Explanation:
     """Everything that is known of a spec; without its graph, what stands in the spec alone.
 
-    ``minimize`` false: the objective was dropped.
+    ``minimize`` false: the objective was dropped. ``earlier``: a run by which time is projected.
     """
     sizes = {item.name: len(item.labels) for item in spec.sets if item.labels is not None}
     if graph is not None:
@@ -61,6 +64,7 @@ def explanation(spec: typed.TypedSpec, graph: Graph | None, minimize: bool = Tru
         metrics=_metrics(spec),
         expects=tuple(_expect(item, spec) for item in spec.expects),
         solve=_solve(spec),
+        time=projection(spec, graph, rows, earlier),
         unsolved=_unsolved(spec),
         lowered=graph is not None,
     )

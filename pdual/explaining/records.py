@@ -135,6 +135,41 @@ class StateFact(NamedTuple):
     parameters: int | None
 
 
+class MeasuredFact(NamedTuple):
+    """What an earlier run took: of ``steps`` primal steps an outer iteration, ``outer`` in all; ``same``: of this spec as it is now,
+    ``whole``: on all rows. ``seconds_per_outer`` and ``seconds`` are projected for the spec as it is now, None where that cannot be told.
+    """
+
+    folder: str
+    device: str
+    outer: int
+    steps: float
+    seconds_per_step: float
+    same: bool
+    whole: bool
+    seconds_per_outer: float | None
+    seconds: float | None
+
+
+class TimeFact(NamedTuple):
+    """The work of a run: primal steps of ``batch`` rows an outer iteration, ``fit_steps`` of each of ``networks`` of multipliers, and one pass
+    over ``rows``; numbers are None where only the data tell them: steps make so many ``passes`` then. ``shrinking``: rows at rest are
+    left out, so it is less.
+    """
+
+    outer: int
+    steps: int | None
+    passes: float
+    batch: int
+    warmup_steps: int | None
+    networks: int
+    fit_steps: int | None
+    fit_passes: float
+    rows: int | None
+    shrinking: bool
+    measured: MeasuredFact | None
+
+
 class NamedText(NamedTuple):
     """A metric or an expectation as written."""
 
@@ -163,6 +198,7 @@ class Explanation(NamedTuple):
     metrics: tuple[NamedText, ...]
     expects: tuple[NamedText, ...]
     solve: tuple[NamedText, ...]
+    time: TimeFact
     unsolved: tuple[NamedText, ...]
     lowered: bool
 

@@ -6,9 +6,19 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pdual.explaining.records import DataFact, Explanation, FieldFact, GivenFact, ModelFact, PartFact, StateFact
+from pdual.explaining.records import (
+    DataFact,
+    Explanation,
+    FieldFact,
+    GivenFact,
+    MeasuredFact,
+    ModelFact,
+    PartFact,
+    StateFact,
+    TimeFact,
+)
 from pdual.explaining.rows import unbounded
-from pdual.explaining.text import between, bounds, exact, number, size
+from pdual.explaining.text import between, bounds, duration, exact, number, size
 
 WIDTH = 100
 _INDENT = "  "
@@ -37,6 +47,7 @@ def render(found: Explanation) -> list[Line]:
         _named("metrics", [(item.name, item.text) for item in found.metrics]),
         _named("expected after the run", [(item.name, item.text) for item in found.expects]),
         _named("solve", [(item.name, item.text) for item in found.solve]),
+        _named("time", list(_time(found.time))),
         _named("checked, and not solved by this version", [(item.name, item.text) for item in found.unsolved]),
     )
     lines: list[Line] = []
@@ -210,6 +221,47 @@ def _state(state: StateFact) -> str:
         f"{table_of}: {state.rows:,} train rows x {state.per_row} = {numbers:,} numbers, {size(state.table_bytes)}; "
         f"here: {held}{share}"
     )
+
+
+def _time(item: TimeFact) -> Iterator[tuple[str, str]]:
+    work = [_steps(item.steps, item.passes, f" of {item.batch} rows")]
+    if item.networks:
+        whose = (
+            "the network of multipliers" if item.networks == 1 else f"each of {item.networks} networks of multipliers"
+        )
+        work.append(f"{_steps(item.fit_steps, item.fit_passes, '')} of {whose}")
+    work.append("one look at all train rows" if item.rows is None else f"one look at {item.rows:,} train rows")
+    yield "an iteration", f"{', '.join(work)}{'; rows at rest are left out' if item.shrinking else ''}"
+    if item.steps is not None:
+        before = f", after {_counted(item.warmup_steps, 'step')} of warm-up" if item.warmup_steps else ""
+        yield "the run", f"{_counted(item.outer, 'iteration')}: {item.outer * item.steps:,} steps{before}"
+    yield "projected", _projected(item.measured)
+
+
+def _steps(count: int | None, passes: float, size: str) -> str:
+    """Steps; where only the data tell how many, passes over the rows."""
+    return (
+        f"{number(passes)} pass{'es' * (passes != 1)} in steps{size}"
+        if count is None
+        else _counted(count, "step") + size
+    )
+
+
+def _projected(item: MeasuredFact | None) -> str:
+    """Seconds are measured, on the machine they were measured on, or not told."""
+    if item is None:
+        return "not known before it has run once under `runs`: `pdual run SPEC --quick` is enough"
+    why = "" if item.same else ", of the spec as it was then"
+    why += "" if item.whole else ", on fewer rows"
+    source = f"as measured in {item.folder} on {item.device}{why}"
+    if item.seconds_per_outer is None or item.seconds is None:
+        return f"{duration(item.seconds_per_step)} a step, {source}"
+    about = "" if item.same and item.whole else "about "
+    return f"{about}{duration(item.seconds_per_outer)} an iteration, {duration(item.seconds)} in all, {source}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _named(heading: str, rows: Sequence[tuple[str, str]]) -> Iterator[Line]:

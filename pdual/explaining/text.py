@@ -113,6 +113,17 @@ def size(count: int) -> str:
     return f"{value:.3g} TB"
 
 
+def duration(seconds: float) -> str:
+    """Seconds for people: ``4.2 ms``, ``13.4 s``, ``12 min``, ``3.1 h``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    for unit, length in (("s", 60), ("min", 60)):
+        if seconds < 100:
+            return f"{seconds:.3g} {unit}"
+        seconds /= length
+    return f"{seconds:.3g} h"
+
+
 def use(name: str, settings: Settings) -> str:
     """``mlp(hidden = [128, 128])``: a registered name with the settings that were written."""
     fields = [field for field in type(settings).model_fields if field in settings.model_fields_set]

@@ -14,7 +14,7 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
 from pdual.runtime.features import Features
-from pdual.runtime.optimisers import Driver, steps_of, trainable
+from pdual.runtime.optimisers import Driver, trainable
 from pdual.runtime.sampling import Draw, RowStream
 
 #: A column whose targets are all but 0 is not divided by less than this share of the largest column's RMS.
@@ -68,7 +68,7 @@ class RegressionStore(DualStore):
         places = torch.arange(len(self._fit), device=self._fit.device)
         self._stream = RowStream(places, settings.batch, fitting.random, fitting.share)
         self._weights = trainable(phi)
-        self._steps = steps_of(settings, len(self._fit))
+        self._steps = settings.steps_over(len(self._fit))
         self._driver = Driver(fitting.ascent, self._weights, self._steps * fitting.iterations)
 
     @abstractmethod

@@ -12,6 +12,12 @@ from pdual.explaining.text import between, bounds, normal_form, number, size, wr
 from pdual.finding import shipped_specs
 
 
+@pytest.fixture(autouse=True)
+def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs under the folder where one stands are looked at."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("spec", ["digits", "opf30"])
 def test_what_is_understood(capsys, spec: str):
     said = say(capsys, "explain", spec)
