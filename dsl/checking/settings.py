@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ def call_settings(
     complete = True
     for position, argument in enumerate(call.arguments):
         if argument.name is not None:
-            written.append((argument.name, argument.span, argument.value))
+            written.append((argument.name, argument.name_span, argument.value))
         elif position < len(positional):
             written.append((positional[position], argument.span, argument.value))
         else:
@@ -63,10 +63,12 @@ def _build(
     values: dict[str, Any] = {}
     nodes: dict[str, syntax.Expression] = {}
     spans: dict[str, Span] = {}
+    meant: set[str] = set()
     for name, name_span, node in written:
         if name not in record.model_fields:
             there = ", ".join(f"`{setting}`" for setting in record.model_fields) or None
             near = nearest(name, record.model_fields)
+            meant |= {near} if near is not None else set()
             scope.found.add("PD109", name_span, name=name, owner=owner, near=near, there=there)
             complete = False
             continue
@@ -81,7 +83,9 @@ def _build(
             complete = False
         else:
             values[name] = value
-    return _validated(record, values, nodes, owner, span, complete, scope)
+    # A misspelt setting is one mistake: that the right one is missing follows from it.
+    told = nodes.keys() | meant
+    return _validated(record, values, nodes, told, owner, span, complete, scope)
 
 
 def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, owner: str, scope: Scope) -> bool:
@@ -107,6 +111,7 @@ def _validated(
     record: type[Settings],
     values: Mapping[str, Any],
     nodes: Mapping[str, syntax.Expression],
+    told: Set[str],
     owner: str,
     span: Span,
     complete: bool,
@@ -118,7 +123,7 @@ def _validated(
         for problem in error.errors(include_url=False):
             name = str(problem["loc"][0]) if problem["loc"] else ""
             if problem["type"] == "missing":
-                if name not in nodes:
+                if name not in told:
                     _report_missing(record, name, owner, span, scope)
             else:
                 _report(record, problem, name, nodes, owner, span, scope)

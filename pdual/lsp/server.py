@@ -11,6 +11,7 @@ from pygls.lsp.server import LanguageServer
 
 from pdual import __version__
 from pdual.dsl.formatting.layout import ChangedError, formatted
+from pdual.lsp.actions import KINDS, actions
 from pdual.lsp.analysis import Analysis
 from pdual.lsp.completion import completions
 from pdual.lsp.diagnostics import diagnostics
@@ -132,6 +133,12 @@ def _answer_about_texts(ls: LanguageServer, documents: Documents) -> None:
     def _completion(params: types.CompletionParams) -> list[types.CompletionItem]:
         analysis = documents.get(params.text_document.uri)
         return [] if analysis is None else completions(analysis, params.position)
+
+    @ls.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(KINDS)))
+    def _actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        analysis = documents.get(params.text_document.uri)
+        uri, only = params.text_document.uri, params.context.only
+        return [] if analysis is None else actions(analysis, uri, params.range, only)
 
     @ls.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def _symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
