@@ -9,13 +9,12 @@ import golden
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layouts import formatted, hold, pieces
 
 from pdual.dsl.formatting import layout
 from pdual.dsl.formatting.document import WIDTH
 from pdual.dsl.parser import parse, source
-from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
-from pdual.dsl.tables import load
 
 ROOT = Path(__file__).parent.parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.pdual"))
@@ -27,41 +26,6 @@ TEXTS = [file.read_text(encoding="utf-8") for file in [*SPECS, *CASES, golden.CA
 
 def name(file: Path) -> str:
     return f"{file.parent.name}/{file.stem}"
-
-
-def formatted(text: str) -> str:
-    found, diagnostics = layout.formatted(Source("test", text))
-    assert found is not None, render_all(diagnostics, Source("test", text))
-    return found
-
-
-def pieces(text: str) -> list[tuple[str, str]]:
-    """Every terminal of a text, blanks and comments too."""
-    return [(str(found.lastgroup), found.group()) for found in load().pattern.finditer(text)]
-
-
-def comments(text: str) -> list[str]:
-    return [piece.rstrip() for kind, piece in pieces(text) if kind == "COMMENT"]
-
-
-def words(text: str) -> list[str]:
-    """The tokens as written; commas at the end of a list and between entries come and go."""
-    return [piece for kind, piece in pieces(text) if kind not in ("COMMENT", "BLANK", "COMMA")]
-
-
-def hold(text: str) -> None:
-    """Assert everything that a layout promises."""
-    found = formatted(text)
-    assert formatted(found) == found
-    assert parse(Source("test", found)) == parse(Source("test", text))
-    assert comments(found) == comments(text)
-    assert words(found) == words(text)
-    assert found.endswith("\n")
-    assert not found.startswith("\n")
-    for line in found.split("\n"):
-        assert line == line.rstrip()
-    assert "\n\n\n" not in found
-    assert not found.endswith("\n\n")
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -120,33 +84,10 @@ def _respaced(between: str, draw: random.Random, is_first: bool) -> str:
     return "\n".join([*lines, " " * draw.randrange(9)]) if rest else lines[0]
 
 
-def commented(text: str, draw: random.Random) -> str:
-    """The text with comments and line breaks between any two tokens, however often."""
-    result = ""
-    share = draw.choice([0.01, 0.05, 0.3])
-    for kind, piece in pieces(text):
-        if kind in ("COMMENT", "BLANK"):
-            continue
-        result += piece
-        if draw.random() < share:
-            number = draw.randrange(1000)
-            form = draw.choice([" # {}", "\n# {}", "#{}\n\n# again", "\n\n\n  #! {}\n \n# again \t"])
-            result += form.format(number) + "\n"
-        else:
-            result += draw.choice([" ", " ", "\n", "\n\n", "  "])
-    return result
-
-
 @given(st.sampled_from(TEXTS), st.integers(0, 2**32))
 @settings(deadline=None, max_examples=60)
 def test_blanks_make_no_difference(text: str, seed: int) -> None:
     assert formatted(respaced(text, random.Random(seed))) == formatted(text)
-
-
-@given(st.sampled_from(TEXTS), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
-def test_comments_may_stand_anywhere(text: str, seed: int) -> None:
-    hold(commented(text, random.Random(seed)))
 
 
 # --- single points ------------------------------------------------------------------------------------------

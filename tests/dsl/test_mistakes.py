@@ -5,19 +5,12 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mistakes import KINDS, SPECS, Outcome, edits, judge
 
-from pdual.dsl.catalogue import CATALOGUE, errors_in
+from pdual.dsl.catalogue import errors_in
 from pdual.dsl.fixes import applied, replacement
-from pdual.dsl.formatting.layout import formatted
-from pdual.dsl.parser import parse
 from pdual.dsl.pipeline import read
-from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
 
 TEXTS = [path.read_text(encoding="utf-8") for path in SPECS]
@@ -40,13 +33,14 @@ def hold_the_bars(count: int, seed: int) -> None:
 
 
 def test_mistakes_are_told_where_they_were_made_and_fixes_repair_them() -> None:
-    hold_the_bars(200, seed=1)
+    hold_the_bars(600, seed=1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3000)
-def test_many_mistakes_are_told_where_they_were_made_and_fixes_repair_them() -> None:
-    hold_the_bars(5_000, seed=2)
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_many_mistakes_are_told_where_they_were_made_and_fixes_repair_them(seed: int) -> None:
+    hold_the_bars(1_000, seed)
 
 
 @pytest.mark.parametrize(
@@ -81,41 +75,3 @@ def test_no_fix_where_none_is_sure(wrong: str) -> None:
     found = read(Source("p", text))[1]
     assert errors_in(found)
     assert [replacement(item) for item in found] == [None] * len(found)
-
-
-# --- any text ----------------------------------------------------------------------------------------------------
-
-
-def hold_for_any_change(text: str, seed: int) -> None:
-    """A few random changes of a spec: `check` and `fmt` give diagnostics or a result, with spans inside the file."""
-    draw = random.Random(seed)
-    for _ in range(draw.randint(1, 4)):
-        start, length = draw.randrange(len(text) + 1), draw.choice((0, 0, 1, 2, 5, 40))
-        other = draw.choice(TEXTS)
-        place = draw.randrange(len(other))
-        inserted = draw.choice(("", other[place : place + draw.randint(1, 30)], draw.choice("[](){}=<>,:.#\"'\\\x00é")))
-        text = text[:start] + inserted + text[start + length :]
-    source = Source("changed.pdual", text)
-    spec, found = read(source)
-    assert spec is not None or errors_in(found)
-    assert all(item.code in CATALOGUE and 0 <= item.span.start <= item.span.end <= len(text) for item in found)
-    assert len(render_all(found, source)) < 1_000_000
-    laid_out, _ = formatted(source)
-    if laid_out is not None:
-        again, _ = formatted(Source("again.pdual", laid_out))
-        assert again == laid_out
-        assert parse(Source("again.pdual", laid_out))[0] == parse(source)[0]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(TEXTS), st.integers(0, 2**32))
-def test_any_change_of_a_shipped_spec_is_checked_and_laid_out_or_told(text: str, seed: int) -> None:
-    hold_for_any_change(text, seed)
-
-
-@pytest.mark.long
-@pytest.mark.timeout(6000)
-@settings(max_examples=20_000, deadline=None)
-@given(st.sampled_from(TEXTS), st.integers(0, 2**32))
-def test_very_many_changes_of_shipped_specs(text: str, seed: int) -> None:
-    hold_for_any_change(text, seed)
