@@ -12,12 +12,13 @@ from torch import Tensor, nn
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
-from pdual.compiler.ir import Node, is_constant
+from pdual.compiler.ir import Node, is_constant, topological
 from pdual.compiler.norms import norm_weights
 from pdual.compiler.program import DualPlan, Evaluation, Program, Strata
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.record import record
+from pdual.dsl.types import TEXT
 
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
@@ -28,7 +29,7 @@ def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[P
 
 
 def refuse_unsolved(graph: Graph) -> None:
-    """Refuse what is checked and not solved yet: constraints on averages (PD651), and over groups (PD293).
+    """Refuse what is checked and not solved yet: constraints on averages (PD651), over groups (PD293), texts compared (PD298).
 
     Asked before rows are loaded too, which may take minutes.
     """
@@ -40,6 +41,16 @@ def refuse_unsolved(graph: Graph) -> None:
                 raise refuse("PD293", group.span, data=data.data)
             if group.field != data.groups[0].field:
                 raise refuse("PD295", group.span, data=data.data, one=data.groups[0].field, other=group.field)
+        _refuse_texts(graph, data)
+
+
+def _refuse_texts(graph: Graph, data: DataGraph) -> None:
+    texts = {item.name for item in graph.spec.data_set(data.data).fields if item.type == TEXT}
+    for node in topological(data.roots) if texts else ():
+        if node.operation in ("equal", "unequal"):
+            for item in topological(node.arguments):
+                if item.operation == "field" and item.attributes[1] in texts:
+                    raise refuse("PD298", node.span, name=item.attributes[1])
 
 
 @record(frozen=True, slots=True)

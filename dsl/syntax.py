@@ -68,11 +68,6 @@ class Argument(Node):
     name: str | None
     value: Expression
 
-    @property
-    def name_span(self) -> Span:
-        """Where its name stands; of a positional one, all of it."""
-        return self.span if self.name is None else Span(self.span.start, self.span.start + len(self.name))
-
 
 @record(frozen=True, slots=True)
 class Call(Node):

@@ -321,4 +321,10 @@ ENTRIES: tuple[Entry, ...] = (
         label="over rows",
         help=("leave `members` out of `descent`",),
     ),
+    Entry(
+        "PD298",
+        "texts are compared, which this version cannot do",
+        label="reads the text `{name}`",
+        help=("list what it can be: `set NAME = {{ ... }}`, and the field `{name}: NAME`",),
+    ),
 )

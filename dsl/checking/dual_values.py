@@ -8,7 +8,7 @@ from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown
 from pdual.dsl.checking.constants import number
 from pdual.dsl.checking.scope import Place, Scope, is_unknown
-from pdual.dsl.checking.settings import checked_architecture
+from pdual.dsl.checking.settings import checked_architecture, name_span
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
@@ -79,13 +79,13 @@ def _arguments(node: syntax.Call, kind: str, scope: Scope) -> dict[str, syntax.E
                 words = {0: "no argument", 1: "one argument"}.get(len(allowed), f"{len(allowed)} arguments")
                 scope.found.add("PD259", argument.span, owner=kind, allowed=words, there=there)
             else:
-                scope.found.add("PD109", argument.name_span, name=name, owner=kind, near=near, there=there)
+                scope.found.add("PD109", name_span(argument), name=name, owner=kind, near=near, there=there)
             fits = False
         elif name in found:
-            scope.found.add("PD111", argument.name_span, Label(spans[name], "first"), name=name, what="a setting")
+            scope.found.add("PD111", name_span(argument), Label(spans[name], "first"), name=name, what="a setting")
             fits = False
         else:
-            found[name], spans[name] = argument.value, argument.name_span
+            found[name], spans[name] = argument.value, name_span(argument)
     return found if fits else None
 
 

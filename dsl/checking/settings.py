@@ -25,7 +25,7 @@ def call_settings(
     complete = True
     for position, argument in enumerate(call.arguments):
         if argument.name is not None:
-            written.append((argument.name, argument.name_span, argument.value))
+            written.append((argument.name, name_span(argument), argument.value))
         elif position < len(positional):
             written.append((positional[position], argument.span, argument.value))
         else:
@@ -45,6 +45,12 @@ def brace_settings(
     """The settings of ``solve { outer = 40 }``; None where one was refused."""
     written = [(setting.name.name, setting.name.span, setting.value) for setting in settings]
     return _build(record, written, name, span, True, scope)
+
+
+def name_span(argument: syntax.Argument) -> Span:
+    """Where the name of an argument stands; of a positional one, all of it."""
+    start = argument.span.start
+    return argument.span if argument.name is None else Span(start, start + len(argument.name))
 
 
 def checked_architecture(call: syntax.Call, scope: Scope) -> ArchitectureUse | None:

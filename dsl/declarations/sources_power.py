@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from pdual.dsl.declarations.beside import FileBeside
 from pdual.dsl.declarations.references import GivenReference, Settings
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares, split_sizes
@@ -34,7 +35,7 @@ class PowerDemandsSettings(Settings):
     seed: int = Field(0, ge=0)
     draw: int = Field(0, ge=0)
     iterations: int = Field(300, ge=1)
-    file: str | None = None
+    file: FileBeside | None = None
 
 
 def _on(element: Element, axis: str) -> ArrayType:

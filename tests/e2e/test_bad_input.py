@@ -69,6 +69,14 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a file from the root": (over("minimize r.x", P + 'data d = csv("/etc/passwd") { x: real }\n'), "PD260"),
     "a file from a drive": (over("minimize r.x", P + 'data d = csv("C:/d.csv") { x: real }\n'), "PD260"),
     "a file of the user's": (over("minimize r.x", P + 'data d = csv("~/d.csv") { x: real }\n'), "PD260"),
+    "demands from above": (
+        over(
+            "minimize re(r.load[1])",
+            P + 'given g = power.case("case30_ieee") { set bus }\n'
+            'data d = power.demands(g, file = "../d.npz") { load: complex[bus] }\n',
+        ),
+        "PD260",
+    ),
     "a set without end": (over("minimize r.x", P + "set s = 0..1e999\ndata d { x: real }\n"), "PD026"),
     "a set of everything": (over("minimize r.x", P + f"set s = 0..{10**30}\ndata d {{ x: real }}\n"), "PD272"),
     "pairs of everything": (over("minimize r.z[0]\nsubject to a[i in s, j in t]: r.z[i] <= r.w[j]", PAIRS), "PD274"),
@@ -182,3 +190,17 @@ def test_a_mean_over_none_is_told_by_its_row(capsys, tmp_path: Path) -> None:
     assert said.code == 4
     assert "error[PD601]" in said.err
     assert "`objective[5]`" in said.err
+
+
+@pytest.mark.parametrize(("kind", "word", "code"), [("text", "", 1), ("kind", "set kind = { a, b }\n", 0)])
+def test_texts_that_are_compared(capsys, tmp_path: Path, kind: str, word: str, code: int) -> None:
+    spec, file = tmp_path / "p.pdual", tmp_path / "rows.csv"
+    spec.write_text(
+        f"problem p\n{word}data d {{ x: real, q: {kind} }}\nmodel f(x: real) -> real = mlp([4])\n"
+        "over r in d {\n  minimize f(r.x)^2\n  metric same = 1 if r.q == r.q else 0\n}\nsolve { outer = 1 }\n"
+    )
+    file.write_text("x,q\n1,a\n2,b\n3,b\n4,a\n")
+    said = say(capsys, "run", str(spec), "--data", f"d={file}", "--out", str(tmp_path / "run"), "-q")
+    assert said.code == code, said.err
+    assert ("error[PD298]: texts are compared" in said.err) == bool(code)
+    assert (f"--> {spec}:6:22" in said.err) == bool(code)
