@@ -9,8 +9,10 @@ from pydantic import ValidationError
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.accepted import Accepted, accepted
+from pdual.dsl.checking.entities import ParamEntity
 from pdual.dsl.checking.scope import Scope
 from pdual.dsl.checking.setting_values import REFUSED, architecture_use, setting_value
+from pdual.dsl.declarations.beside import MayBeFile, elsewhere, is_beside
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
@@ -87,6 +89,10 @@ def _build(
         value = setting_value(node, takes, scope, call_settings)
         if value is REFUSED or _is_misfit(value, takes, node, name, owner, scope):
             complete = False
+        elif _reaches_out(record, name, value, node, scope):
+            reason = elsewhere(value, "make it a `param` and hand it in with `--set`")
+            scope.found.add("PD260", node.span, name=name, owner=owner, reason=reason)
+            complete = False
         else:
             values[name] = value
     # A misspelt setting is one mistake: that the right one is missing follows from it.
@@ -111,6 +117,16 @@ def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, 
     near = nearest(value, takes.words) if isinstance(value, str) else None
     scope.found.add("PD217", node.span, name=name, owner=owner, expected=takes.expected, found=found, near=near)
     return True
+
+
+def _reaches_out(record: type[Settings], name: str, value: Any, node: syntax.Expression, scope: Scope) -> bool:
+    """Whether the spec itself names a file or folder that it was not sent with; the command line may."""
+    marked = any(isinstance(item, MayBeFile) for item in record.model_fields[name].metadata)
+    if not marked or not isinstance(value, str) or is_beside(value):
+        return False
+    named = scope.lookup(node.name) if isinstance(node, syntax.Name) else None
+    param = named.entity.param if named is not None and isinstance(named.entity, ParamEntity) else None
+    return param is None or param.value == param.default
 
 
 def _validated(

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from pdual.dsl.declarations.architecture import Architecture, Complaint
+from pdual.dsl.declarations.beside import FileOrName
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis
@@ -27,7 +28,7 @@ class CausalLmSettings(Settings):
     ``half`` holds weights under an adapter in bfloat16.
     """
 
-    base: str = Field(min_length=1)
+    base: FileOrName
     template: Literal["chat", "plain"] = "chat"
     lora: int = Field(default=0, ge=0)
     lora_alpha: float = Field(default=16.0, gt=0)

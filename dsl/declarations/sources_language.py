@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from pdual.dsl.declarations.beside import FileOrName
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import ANY, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.types import BOOL, ArrayType, GraphType, Kind, SetAxis
@@ -24,8 +25,8 @@ class FloraSettings(Settings):
     ``flip`` turns the labels of that share of the train rows, drawn with ``seed``, to see who notices.
     """
 
-    domain: str = Field(min_length=1)
-    encoder: str = Field(FLORA_ENCODER, min_length=1)
+    domain: FileOrName
+    encoder: FileOrName = FLORA_ENCODER
     limit: int | None = Field(None, ge=1)
     flip: float = Field(0.0, ge=0, lt=1)
     seed: int = Field(0, ge=0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from pdual.dsl.declarations.beside import FileBeside
+from pdual.dsl.declarations.beside import FileBeside, FileOrName
 from pdual.dsl.declarations.references import GivenReference, Settings
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares, split_sizes
@@ -16,7 +16,7 @@ from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 class PowerCaseSettings(Settings):
     """``power.case("case.m")``: a shipped case, a ``.m`` file, or one in ``$PDUAL_DATA/power``."""
 
-    name: str = Field(min_length=1)
+    name: FileOrName
 
 
 class PowerDemandsSettings(Settings):
