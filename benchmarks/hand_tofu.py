@@ -11,9 +11,11 @@ from torch import Tensor
 
 
 class Training:
-    """A causal model of transformers under the four constraints a row, multipliers in a table; whole logits, as is usual.
+    """A causal model of transformers under the four constraints a row, multipliers in a table.
 
-    ``pairs``: question and answer of each row. ``layers``: so many of the last ones train, 0: all.
+    ``pairs``: question and answer of each row. ``layers``: so many of the last ones train, 0: all; ``lora``: the rank of an adapter
+    that trains instead. ``whole``: all logits are computed, as is usual; else those at the tokens of answers, and no mask is made
+    for what stands behind a row's end, where a causal model does not look. ``read`` counts the tokens of the rows that steps drew.
     """
 
     def __init__(
@@ -23,12 +25,27 @@ class Training:
         forgotten: Sequence[tuple[str, str]],
         numbers: Any,
         layers: int,
+        lora: int = 0,
+        whole: bool = True,
     ) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         self.model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
         self.tokenizer = AutoTokenizer.from_pretrained(base)
-        if layers:
+        self.whole, self.read = whole, 0
+        if lora:
+            from peft import LoraConfig, get_peft_model
+
+            linear = [name for name, module in self.model.named_modules() if isinstance(module, torch.nn.Linear)]
+            inside = [name for name in linear if name.startswith("model.layers.")]
+            names = (
+                [name for name in inside if int(name.split(".")[2]) >= len(self.model.model.layers) - layers]
+                if layers
+                else inside
+            )
+            config = LoraConfig(task_type="CAUSAL_LM", r=lora, lora_alpha=16.0, target_modules=names, lora_dropout=0.0)
+            get_peft_model(self.model, config)  # in place: the model itself has the adapter now
+        elif layers:
             self.model.requires_grad_(False)
             for block in self.model.model.layers[-layers:]:
                 block.requires_grad_(True)
@@ -48,6 +65,21 @@ class Training:
         return [*before, *after, self.tokenizer.eos_token_id], len(before)
 
     def _logprobs(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
+        return self._whole(rows) if self.whole else self._answers(rows)
+
+    def _answers(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
+        """The last layer reads what predicts a token of an answer, and nothing else."""
+        counts = [len(tokens) - start for tokens, start in rows]
+        ids = torch.zeros(len(rows), max(len(tokens) for tokens, _ in rows), dtype=torch.long)
+        for place, (tokens, _) in enumerate(rows):
+            ids[place, : len(tokens)] = torch.tensor(tokens)
+        each = torch.repeat_interleave(torch.tensor(counts))
+        places = torch.cat([torch.arange(start, len(tokens)) for tokens, start in rows])
+        hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state[each, places - 1]
+        every = -torch.nn.functional.cross_entropy(self.model.lm_head(hidden), ids[each, places], reduction="none")
+        return list(every.split(counts))
+
+    def _whole(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
         longest = max(len(ids) for ids, _ in rows)
         ids = torch.full((len(rows), longest), self.tokenizer.eos_token_id)
         seen = torch.zeros_like(ids)
@@ -80,6 +112,7 @@ class Training:
             torch.randint(len(rows), (self.numbers["batch"],), generator=self.random).tolist()
             for rows in (self.kept, self.forgotten)
         )
+        self.read += sum(len(self.kept[k][0]) for k in kept) + sum(len(self.forgotten[k][0]) for k in forgotten)
         self.loss(kept, forgotten).backward()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
-from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm
+from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm, Weighted
 from pdual.compiler.ir import Node, is_constant, topological
 from pdual.compiler.norms import norm_weights
-from pdual.compiler.program import DualPlan, Evaluation, Program, Strata
+from pdual.compiler.program import AveragePlan, DualPlan, Evaluation, Program, Strata
 from pdual.compiler.rows import PartRows
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.record import record
@@ -22,19 +22,17 @@ from pdual.dsl.types import TEXT
 
 
 def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Program, ...]:
-    """One program for every data set that a block ranges over; they share ``models``."""
+    """One program for every data set that blocks range or constraints average over; they share ``models``."""
     refuse_unsolved(graph)
     constants = Constants(graph.knowns, graph.sizes)
     return tuple(_program(graph, data, constants, models, dtype) for data in graph.data)
 
 
 def refuse_unsolved(graph: Graph) -> None:
-    """Refuse what is checked and not solved yet: constraints on averages (PD651), over groups (PD293), texts compared (PD298).
+    """Refuse what is checked and not solved yet: constraints and metrics over groups (PD293), texts compared (PD298).
 
     Asked before rows are loaded too, which may take minutes.
     """
-    for average in graph.spec.averages:
-        raise refuse("PD651", average.span, name=average.name)
     for data in graph.data:
         for group in data.groups:
             if group.has_rows:
@@ -51,6 +49,38 @@ def _refuse_texts(graph: Graph, data: DataGraph) -> None:
             for item in topological(node.arguments):
                 if item.operation == "field" and item.attributes[1] in texts:
                     raise refuse("PD298", node.span, name=item.attributes[1])
+
+
+def average_plan(graph: Graph) -> AveragePlan | None:
+    """The constraints on averages as numbers; None where there are none."""
+    averages = graph.averages
+    if not averages.parts:
+        return None
+    scales = torch.tensor([part.layout.scale[0] for part in averages.parts], dtype=torch.float64)
+    weights = {
+        data.data: torch.tensor(
+            [[weighted.means.get(mean, 0.0) for mean in data.means] for weighted in averages.weighted],
+            dtype=torch.float64,
+        )
+        / scales[:, None]
+        for data in graph.data
+        if data.means
+    }
+    places = {mean: (data.data, place) for data in graph.data for place, mean in enumerate(data.means)}
+    offsets = torch.tensor([weighted.offset for weighted in averages.weighted], dtype=torch.float64) / scales
+    return AveragePlan(
+        layout=averages.layout,
+        weights=weights,
+        offsets=offsets,
+        reads=tuple(_reads(weighted, places) for weighted in averages.weighted),
+        duals=tuple(DualPlan(choice.kind, choice.parts, choice.columns, choice.cap) for choice in averages.duals),
+        multiplier_units=tuple(graph.objective_scale / scale for scale in scales.tolist()),
+    )
+
+
+def _reads(weighted: Weighted, places: Mapping[Node, tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    means = [mean for mean, weight in weighted.means.items() if weight]
+    return tuple(places[mean] for mean in sorted(means, key=lambda mean: mean.identity))
 
 
 @record(frozen=True, slots=True)
@@ -108,6 +138,7 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
         evaluate=_AsEvaluation(_module(graph, data, constants, models, dtype, with_metrics=True)),
         duals=tuple(_plan(graph, data, choice, constants, models, dtype) for choice in data.duals),
         metrics=tuple(name for name, _ in data.metrics),
+        means=len(data.means),
         grouped_by=data.groups[0].field if data.groups else None,
         strata=_strata(graph, data, constants, models, dtype),
         multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
@@ -131,7 +162,25 @@ def _module(
     residuals, mask = _residuals(emission, data.parts, with_metrics)
     features = {key: emission.dense(node) for key, node in data.features.items()}
     metrics = {name: emission.rows(node) for name, node in data.metrics} if with_metrics else {}
-    return emission.finish((objective, residuals, mask, features, metrics, grouped))
+    averaged, kept = _averaged(emission, data.means)
+    return emission.finish((objective, residuals, mask, features, metrics, grouped, averaged, kept))
+
+
+def _averaged(emission: Emission, means: Sequence[Node]) -> tuple[Any, Any]:
+    """What means over all rows are of, [batch, means], and which rows count for each, None where all do."""
+    if not means:
+        return None, None
+    values = torch.stack([emission.rows(mean.arguments[0]) for mean in means], 1)
+    if all(len(mean.arguments) == 1 for mean in means):
+        return values, None
+    kept = torch.cat([_counted(emission, mean) for mean in means], 1)
+    return torch.where(kept, values, 0.0), kept
+
+
+def _counted(emission: Emission, mean: Node) -> Any:
+    if len(mean.arguments) == 1:
+        return emission.always(1)
+    return emission.rows(mean.arguments[1]).unsqueeze(1)
 
 
 def _objective(emission: Emission, terms: Sequence[ObjectiveTerm], each: Callable[[Node], Any]) -> Any:

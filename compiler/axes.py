@@ -39,6 +39,12 @@ def group_binders(expression: typed.TypedExpression) -> list[typed.Binder]:
     return [binder for part in children(expression) for binder in group_binders(part)]
 
 
+def is_average(expression: typed.Reduce) -> bool:
+    """Whether a reduction is over all rows of a data set, not over those of a group."""
+    axes = [(binder.rows_of, binder.axis) for binder in expression.binders]
+    return any(isinstance(axis, RaggedAxis) and axis.name == data for data, axis in axes)
+
+
 def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:
     """The canonical axes of the binders of a let or a family; None for a ragged one."""
     axes: list[IndexAxis | None] = []

@@ -142,6 +142,11 @@ class Builder:
         """Which places along an axis of a group are rows of it."""
         return self._make("present", (), (axis,), Scalar.BOOL, (axis,), (), batched=True, ragged="")
 
+    def average(self, data: str, body: Node, mask: Node | None) -> Node:
+        """The mean of a value of a row over all rows of a data set that a mask keeps."""
+        arguments = (body,) if mask is None else (body, mask)
+        return self._make("average", arguments, (data,), Scalar.REAL, (), (), batched=False, ragged="")
+
     def aggregate(self, function: str, *arguments: Node) -> Node:
         """A function of an array's only inner axis."""
         kind = Scalar.INT if function == "argmax" else Scalar.REAL

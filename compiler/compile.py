@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
+from pdual.compiler.averages import averages_graph, means_over
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
 from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices
 from pdual.compiler.feature_keys import FeatureKeys
-from pdual.compiler.graph import DataGraph, Graph, GroupGraph, ObjectiveTerm
+from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
@@ -47,15 +48,21 @@ def lower(
     walk = make_walk(spec, knowns, sizes)
     # One builder for all of it: ranges and constants are remembered by the identity of a node.
     lowering = Lowering(spec, Builder(), FeatureKeys(feature_types(spec, sizes)))
+    averages = averages_graph(spec, lowering, walk, labels, overrides or {}, found)
     graphs = tuple(
-        _data_graph(spec, data.name, walk, labels, lowering, overrides or {}, minimize, found)
-        for data in spec.data
-        if any(block.data == data.name for block in spec.blocks)
+        _data_graph(spec, data, walk, labels, lowering, overrides or {}, minimize, averages, found)
+        for data in used_data(spec)
     )
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk) if minimize else ()
-    return Graph(spec, knowns, sizes, labels, graphs, data_free), found.diagnostics
+    return Graph(spec, knowns, sizes, labels, graphs, data_free, averages), found.diagnostics
+
+
+def used_data(spec: typed.TypedSpec) -> tuple[str, ...]:
+    """The data sets that a block ranges over or a constraint averages over, in the order of writing."""
+    used = {block.data for block in spec.blocks} | {name for average in spec.averages for name in average.data}
+    return tuple(data.name for data in spec.data if data.name in used)
 
 
 def index_labels(spec: typed.TypedSpec, knowns: Mapping[str, Known]) -> Mapping[str, Sequence[str]]:
@@ -113,6 +120,7 @@ def _data_graph(
     lowering: Lowering,
     overrides: Mapping[str, str],
     minimize: bool,
+    averages: AverageGraph,
     found: Collector,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
@@ -138,7 +146,7 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
-    graph = DataGraph(data, objective, parts, metrics, features, duals, layout, groups)
+    graph = DataGraph(data, objective, parts, metrics, features, duals, layout, groups, means_over(data, averages))
     check_domains(graph.roots, walk, found)
     return graph
 

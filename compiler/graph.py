@@ -65,6 +65,35 @@ class GroupGraph:
 
 
 @record(frozen=True, slots=True)
+class Weighted:
+    """A weighted sum of means (nodes of operation ``average``), and a constant; the problem's units."""
+
+    means: Mapping[Node, float]
+    offset: float
+
+
+@record(frozen=True, slots=True)
+class AverageGraph:
+    """All constraints on averages: parts with one entry each, what each ``left - right`` is, and how multipliers are held.
+
+    ``layout`` has one column a part, and no data set: its residual matrix has one row.
+    """
+
+    parts: tuple[PartRows, ...]
+    weighted: tuple[Weighted, ...]
+    duals: tuple[DualChoice, ...]
+    layout: Layout
+
+    def data_of(self, part: PartRows) -> tuple[str, ...]:
+        """The data sets whose rows a part averages over."""
+        means = self.weighted[self.parts.index(part)].means
+        return tuple(dict.fromkeys(str(mean.attributes[0]) for mean in means))
+
+
+NO_AVERAGES = AverageGraph((), (), (), Layout("", ()))
+
+
+@record(frozen=True, slots=True)
 class DataGraph:
     """Everything over one data set."""
 
@@ -76,6 +105,7 @@ class DataGraph:
     duals: tuple[DualChoice, ...]
     layout: Layout
     groups: tuple[GroupGraph, ...] = ()
+    means: tuple[Node, ...] = ()  # of operation `average`, over these rows
 
     @property
     def roots(self) -> tuple[Node, ...]:
@@ -88,6 +118,7 @@ class DataGraph:
             *masks,
             *(node for _, node in self.metrics),
             *self.features.values(),
+            *(argument for mean in self.means for argument in mean.arguments),
         )
 
 
@@ -101,6 +132,7 @@ class Graph:
     labels: Mapping[str, Sequence[str]]
     data: tuple[DataGraph, ...]
     data_free: tuple[ObjectiveTerm, ...]
+    averages: AverageGraph = NO_AVERAGES
 
     def over(self, data: str) -> DataGraph:
         """What is over a data set."""

@@ -20,7 +20,8 @@ from pdual.compiler.interpreter_scope import (
     Scope,
     Value,
 )
-from pdual.dsl.operations import REDUCTIONS
+from pdual.dsl.checking.walking import walk
+from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.parts import PartShape, part_shapes
 from pdual.dsl.record import record
 from pdual.dsl.typed import (
@@ -128,19 +129,22 @@ def rows_of(family: TypedFamily, environment: Environment, row: RowValues | Grou
     ]
 
 
-def average_of(average: TypedAverage, environment: Environment, rows: Sequence[RowValues]) -> list[RowEntry]:
-    """The parts of a constraint on an average over these rows, as ``rows_of`` gives those of a family at one row.
+def average_of(
+    average: TypedAverage, environment: Environment, rows: Mapping[str, Sequence[RowValues]]
+) -> list[RowEntry]:
+    """The parts of a constraint on averages over rows by data set, as ``rows_of`` gives those of a family at one row.
 
-    Raises EvaluationError as ``evaluate`` does, and where there are no rows.
+    Raises EvaluationError as ``evaluate`` does, and where a mean is over no rows.
     """
     nowhere = Scope(environment, RowValues({}), {})
+    means = {id(mean): _mean_over(mean, environment, rows) for mean in average.means}
 
-    def operand_of(operand: TypedExpression) -> float:
-        if not isinstance(operand, Reduce) or operand.binders != (average.binder,):
-            return float(value_of(operand, nowhere))
-        if not rows:
-            raise nowhere.error("mean over none", operand.span)
-        return float(REDUCTIONS["mean"].meaning([evaluate(operand.body, environment, row) for row in rows]))
+    def operand_of(expression: TypedExpression) -> float:
+        if id(expression) in means:
+            return means[id(expression)]
+        if not isinstance(expression, Apply) or not any(id(inside) in means for inside in walk(expression)):
+            return float(value_of(expression, nowhere))
+        return float(OPERATIONS[expression.operation].meaning(*map(operand_of, expression.arguments)))
 
     values = [operand_of(operand) for operand in average.operands]
     return [
@@ -148,6 +152,15 @@ def average_of(average: TypedAverage, environment: Environment, rows: Sequence[R
         for shape in part_shapes(average.operators, complex_valued=False)
         if shape.equality or (values[shape.left] > -inf and values[shape.right] < inf)
     ]
+
+
+def _mean_over(mean: Reduce, environment: Environment, rows: Mapping[str, Sequence[RowValues]]) -> float:
+    (binder,) = mean.binders
+    assert binder.rows_of is not None
+    kept = [row for row in rows[binder.rows_of] if binder.where is None or evaluate(binder.where, environment, row)]
+    if not kept:
+        raise Scope(environment, RowValues({}), {}).error("mean over none", mean.span)
+    return float(REDUCTIONS["mean"].meaning([evaluate(mean.body, environment, row) for row in kept]))
 
 
 def is_constant(expression: TypedExpression) -> bool:

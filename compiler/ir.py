@@ -65,6 +65,7 @@ class Node:
     features     ``(key,)`` of a call; ``feature_input`` ``(key,)`` is the same handed in from outside
     aggregate    ``(function,)``: argmax, top_mean, bottom_mean over the only inner axis
     member       ``(axis,)``: a value of every row as one of every group, the rows of the group along an axis
+    average      the mean of ``(body, mask?)`` over all rows of the data set ``(data,)``, where the mask is true: no value of a row
     present      which places along ``axes[0]`` are rows of the group: groups have fewer than the largest one
     ============ ======================================================================================
     """

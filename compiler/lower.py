@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
-from pdual.compiler.axes import axis_name, group_binders, own_axes
+from pdual.compiler.axes import axis_name, group_binders, is_average, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
+from pdual.compiler.scalars import scalar_of
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import factors_of
 from pdual.dsl.declarations.signature import Signature, part_names
@@ -19,7 +20,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.record import record
-from pdual.dsl.types import ArrayType, Element, Kind, MemberOf, RaggedAxis
+from pdual.dsl.types import ArrayType, Element, Kind, RaggedAxis
 
 
 @record(frozen=True, slots=True)
@@ -35,20 +36,6 @@ Value: TypeAlias = Node | Pair | CallValue
 Indices: TypeAlias = Mapping[int, Node]
 PartMaker: TypeAlias = Callable[[str], Node]
 NodeFunction: TypeAlias = Callable[[Node], Node]
-
-SCALARS: Mapping[Kind, Scalar] = {
-    Kind.REAL: Scalar.REAL,
-    Kind.COMPLEX: Scalar.REAL,
-    Kind.INT: Scalar.INT,
-    Kind.BOOL: Scalar.BOOL,
-    Kind.TEXT: Scalar.OPAQUE,
-    Kind.ID: Scalar.INT,
-}
-
-
-def scalar_of(element: Element) -> Scalar:
-    """How an element is held; a member of a set is its position."""
-    return Scalar.INT if isinstance(element, MemberOf) else SCALARS[element]
 
 
 class Lowering:
@@ -66,6 +53,7 @@ class Lowering:
         self._models = {model.name: model for model in spec.models}
         self._lets: dict[tuple[object, ...], Value] = {}
         self._row_of: IndexAxis | None = None  # the group's axis whose fields are meant row by row
+        self._rows: set[int] = set()  # indices over a whole data set: their fields are those of a row
         self._calling = ""  # the model whose arguments they are
         self.keys = keys
         self._features_outside = features_outside
@@ -208,6 +196,8 @@ class Lowering:
         ragged: str | None = None
         axes: list[IndexAxis] = []
         present: list[Node] = []
+        if is_average(expression):
+            return self._average(expression)
         for binder in binders:
             if binder.rows_of is not None:
                 axes.append(self._free_axis(binder, inner))
@@ -229,6 +219,16 @@ class Lowering:
         mask = self._mask(filters, inner, present)
         body = self._body(expression, inner)
         return self._over_axes(expression.function, axes, ragged, body, mask)
+
+    def _average(self, expression: typed.Reduce) -> Node:
+        """The mean over the rows of a data set: what it reads of its index, it reads of a row."""
+        (binder,) = expression.binders
+        assert binder.rows_of is not None
+        self._rows.add(binder.identity)
+        mask = None if binder.where is None else self.scalar(binder.where, {})
+        body = self._body(expression, {})
+        assert isinstance(body, Node)
+        return self.builder.average(binder.rows_of, body, mask)
 
     def _over_axes(
         self, function: str, axes: Sequence[IndexAxis], ragged: str | None, body: Value, mask: Node | None
@@ -302,7 +302,7 @@ class Lowering:
 
     def _of_group(self, value: Node | Pair, field: typed.FieldRef, indices: Indices) -> Value:
         """A field of the row that an index over a group stands at."""
-        if field.binder is None:
+        if field.binder is None or field.binder.identity in self._rows:
             return value
         (axis,) = indices[field.binder.identity].axes
         return value if axis == self._row_of else self._spread_over(value, axis)

@@ -34,8 +34,8 @@ def is_closed(signature: Signature) -> bool:
 
 
 def calls_of(spec: typed.TypedSpec) -> Iterator[typed.ModelCall]:
-    """Every model call of the blocks; one in a ``let`` once."""
-    return _calls(spec.blocks, set())
+    """Every model call of blocks and of constraints on averages; one in a ``let`` once."""
+    return _calls((spec.blocks, spec.averages), set())
 
 
 def _is_open(kind: object) -> bool:

@@ -126,6 +126,10 @@ class Predictions:
                 weight = TRUE if len(members) == 1 else Interval(0.0, 1.0)
                 for member in members:
                     yield child, at, (member, *inner), weight
+            case "average":
+                if len(node.arguments) > 1:
+                    raise Breaks(node, "how many rows it is over is not known")
+                yield child, {}, (), TRUE
             case "reduce":
                 yield from self._reduced(node, at, own)
             case "scatter":

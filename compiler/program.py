@@ -20,6 +20,8 @@ class Evaluation(NamedTuple):
     masked entries are 0. ``mask``: [batch, columns] bool, None when nothing is ever masked. ``features``: by the key of the model
     call that a dual reads (``dispatch`` or ``dispatch/bus``). ``metrics``: [batch] each, problem's units; only when asked for.
     ``group_objective``: [groups of the batch], scaled, None without a block over groups; NaN where a mean is over nothing.
+    ``averaged``: [batch, means], what constraints on averages take the mean of, problem's units, 0 where ``kept`` ([batch, means]
+    bool, None when every row counts) is false; None without such a constraint.
     """
 
     objective: Tensor | None
@@ -28,6 +30,8 @@ class Evaluation(NamedTuple):
     features: Mapping[str, Tensor]
     metrics: Mapping[str, Tensor]
     group_objective: Tensor | None = None
+    averaged: Tensor | None = None
+    kept: Tensor | None = None
 
 
 #: The fields of a batch of whole groups, beside those of its rows: positions in the batch of every group's rows, [groups, largest]
@@ -61,9 +65,27 @@ class Program:
     evaluate: nn.Module
     duals: tuple[DualPlan, ...]
     metrics: tuple[str, ...] = ()
+    means: int = 0  # that constraints on averages take over its rows
     grouped_by: str | None = None  # the field whose groups batches are made of
     strata: Strata | None = None  # where batches take parts of groups
     multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
+
+
+@dataclass(frozen=True)
+class AveragePlan:
+    """The constraints on averages: G = sum of ``weights[data]`` M[data] + ``offsets``, one column a part, scaled.
+
+    M[data] are the means over the rows of a data set, [means] in the problem's units, in the order of its program's ``averaged``;
+    ``weights`` [columns, means] float64 by data set, ``offsets`` [columns] float64. ``layout`` says what the columns are; ``reads``
+    gives the means of each, in the order of writing, by data set and place.
+    """
+
+    layout: Layout
+    weights: Mapping[str, Tensor]
+    offsets: Tensor
+    reads: tuple[tuple[tuple[str, int], ...], ...]
+    duals: tuple[DualPlan, ...]
+    multiplier_units: tuple[float, ...]  # own units = scaled multiplier times this, one a column
 
 
 @dataclass(frozen=True)

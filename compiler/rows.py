@@ -177,8 +177,8 @@ def _other_side(lowering: Lowering, operands: Sequence[Value], shape: PartShape)
 
 def _width(left: Interval, right: Interval, other: Interval | None, shape: PartShape) -> float | None:
     """The feasible range of ``left <= right``: up to the other bound, or to where the other side's own range ends."""
-    low, high = _constant(left), _constant(right)
-    bound = _constant(other) if other is not None else None
+    low, high = constant(left), constant(right)
+    bound = constant(other) if other is not None else None
     if shape.side == "lower":  # left is the bound, right the quantity
         return _finite((bound if bound is not None else right.hi) - low) if low is not None else None
     if high is not None:
@@ -186,7 +186,7 @@ def _width(left: Interval, right: Interval, other: Interval | None, shape: PartS
     return _finite(right.hi - low) if low is not None else None
 
 
-def _constant(interval: Interval) -> float | None:
+def constant(interval: Interval) -> float | None:
     """The value of what is known but for rounding."""
     if not interval.is_bounded or interval.hi - interval.lo > 1e-9 * max(1.0, abs(interval.lo)):
         return None

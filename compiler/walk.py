@@ -69,6 +69,8 @@ class Walk:
                 axes: tuple[IndexAxis, ...] = node.attributes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.range(node.arguments[0], placed, inner[len(axes) :])
+            case "average":
+                return self.range(node.arguments[0], {})
             case "spread" | "member":
                 return self.range(node.arguments[0], indices, inner)
             case "present":

@@ -222,15 +222,25 @@ class TypedBlock:
 
 @record(frozen=True, slots=True)
 class TypedAverage:
-    """A constraint on an average, outside any block: one scalar multiplier."""
+    """A constraint on averages, outside any block: one multiplier a part.
+
+    ``means`` are those that its operands are affine in, in the order of writing: each a ``Reduce`` with one binder, over the
+    rows of the data set that its ``rows_of`` names.
+    """
 
     name: str
-    data: str
-    binder: Binder
+    means: tuple[Reduce, ...]
     operators: tuple[str, ...]
     operands: tuple[TypedExpression, ...]
+    scale: TypedExpression | None
     dual: HeldDual
     span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The data sets that it averages over, each once."""
+        names = [mean.binders[0].rows_of for mean in self.means]
+        return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 @record(frozen=True, slots=True)

@@ -142,8 +142,10 @@ class Problem:
         return "\n".join(line.text for line in render(explanation(self.graph.spec, self.graph)))
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{data.layout.columns} multipliers a row of {data.data}" for data in self.graph.data)
-        return f"<Problem {self.graph.spec.name}: {counts or 'no constraints'}>"
+        counts = [f"{data.layout.columns} multipliers a row of {data.data}" for data in self.graph.data]
+        averages = self.graph.averages.layout.columns
+        counts += [f"{averages} of averages"] if averages else []
+        return f"<Problem {self.graph.spec.name}: {', '.join(counts) or 'no constraints'}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.explain())}</pre>"
@@ -193,7 +195,8 @@ class Run:
     def multipliers(self, rows: str | Mapping[str, Tensor] = "train", data: str | None = None) -> Mapping[str, Tensor]:
         """Multipliers by part (``voltage.upper``): [rows, entries], scaled.
 
-        ``rows`` names a split, whose multipliers are not a number where rows have none; or maps fields to tensors
+        ``rows`` names a split, whose multipliers are not a number where rows have none (a constraint on an average has one
+        for all of them, [1, 1]); or maps fields to tensors
         [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions; what the spec
         standardises as a file would hold it), of the data set ``data`` where there are several. Fields that multipliers
         do not depend on may be left out. Raises KeyError for a field
@@ -208,6 +211,9 @@ class Run:
             read = lane.evaluate(rows).multipliers
             if read is not None:
                 found |= _by_part(lane.program.layout, read)
+        averages = self.outcome.run.averages
+        if averages is not None and averages.multipliers.active and data is None:
+            found |= _by_part(averages.layout, averages.level)
         return found
 
     def _of_new_rows(self, rows: Mapping[str, Tensor], data: str | None) -> Mapping[str, Tensor]:

@@ -10,6 +10,7 @@ from pdual.compiler.compile import lower
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.catalogue import errors_in
+from pdual.dsl.checking.averages import SCALAR_KINDS
 from pdual.dsl.checking.dual_values import KINDS
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.near import nearest
@@ -67,9 +68,10 @@ def understand(
 
 
 def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
-    """Refuse overrides of unknown kinds (PD705) and of families that are not there (PD706)."""
+    """Refuse overrides of unknown kinds (PD705), of families that are not there (PD706), and tables or networks for an average (PD738)."""
     families = [family.name for block in spec.blocks for family in block.families]
-    families += [average.name for average in spec.averages]
+    averages = [average.name for average in spec.averages]
+    families += averages
     for family, kind in dual.items():
         if kind not in KINDS:
             kinds = ", ".join(f"`{item}`" for item in KINDS)
@@ -77,6 +79,8 @@ def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
         if family != ALL and family not in families:
             names = ", ".join(f"`{name}`" for name in families) or None
             raise refuse("PD706", family=family, families=names, near=nearest(family, families))
+        if family in averages and kind not in SCALAR_KINDS:
+            raise refuse("PD738", family=family, kind=kind)
 
 
 def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:

@@ -28,7 +28,8 @@ class Pass:
     columns] bool or None; ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a
     number where a column has none on these rows, None where nothing was read; ``metrics`` [n] each, in the
     problem's units; ``group_objective`` [groups], scaled, in the order of the groups' numbers, None without a block over
-    groups; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
+    groups;
+    ``averaged`` and ``kept`` [n, means] as in an Evaluation; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
     now and not in an earlier pass; None: all.
     """
 
@@ -41,6 +42,8 @@ class Pass:
     features: FeatureCache
     fresh: Tensor | None = None
     group_objective: Tensor | None = None
+    averaged: Tensor | None = None
+    kept: Tensor | None = None
 
 
 @torch.no_grad()
@@ -78,6 +81,8 @@ def evaluate(
         multipliers=sorted_back(found.multipliers),
         metrics={name: values[back] for name, values in found.metrics.items()},
         features=found.features.ordered(back),
+        averaged=sorted_back(found.averaged),
+        kept=sorted_back(found.kept),
     )
 
 
@@ -104,12 +109,7 @@ def _passed(
     keep: tuple[str, ...],
     seen: bool,
 ) -> Pass:
-    objective, residuals, masks, read = (
-        _Column(len(ids)),
-        _Column(len(ids)),
-        _Column(len(ids)),
-        _Column(len(ids)),
-    )
+    objective, residuals, masks, read, averaged, kept = (_Column(len(ids)) for _ in range(6))
     metrics: dict[str, _Column] = {}
     cache = FeatureCache()
     grouped: list[Tensor] = []
@@ -123,6 +123,10 @@ def _passed(
             objective.fill(at, found.objective)
         if found.mask is not None:
             masks.fill(at, found.mask)
+        if found.averaged is not None:
+            averaged.fill(at, found.averaged)
+        if found.kept is not None:
+            kept.fill(at, found.kept)
         if multipliers is not None and multipliers.active:
             read.fill(at, multipliers.spread(multipliers.read(rows.ids, found.features, rows.values, seen)))
         for name, value in found.metrics.items():
@@ -141,6 +145,8 @@ def _passed(
         cache,
         None,
         torch.cat(grouped) if grouped else None,
+        averaged.tensor,
+        kept.tensor,
     )
 
 

@@ -230,7 +230,8 @@ def spec_hash(text: str) -> str:
 
 def dual_name(graph: Graph, options: RunOptions) -> str:
     """How the multipliers were held: one kind, or kinds joined by ``+`` where families differ."""
-    kinds = sorted({choice.kind for data in graph.data for choice in data.duals})
+    of_rows = {choice.kind for data in graph.data for choice in data.duals}
+    kinds = sorted(of_rows or {choice.kind for choice in graph.averages.duals})
     return "+".join(kinds) if kinds else "none"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pdual.runtime.average_metrics import average_families, average_metrics
+from pdual.runtime.averages import MeasuredAverages
 from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.metrics import Measured, objective, split_metrics
 from pdual.runtime.records import LogLine
@@ -15,6 +17,7 @@ def log_line(
     seconds: float,
     loss: float,
     measured: Sequence[Measured],
+    averages: MeasuredAverages | None,
     multipliers: Sequence[Multipliers],
     updates: Sequence[Update],
 ) -> LogLine:
@@ -37,5 +40,6 @@ def log_line(
         multiplier=sum(update.level * update.entries for update in updates) / entries,
         moved=sum(update.moved * update.entries for update in updates) / entries,
         fit_error={parts: error for update in updates for parts, error in update.errors.items()},
-        families=found.families,
+        families={**found.families, **average_families(averages)},
+        averages=average_metrics(averages),
     )

@@ -143,8 +143,9 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     )
     run = torch.compile(program.train) if options.compile else program.train
     batch = options.evaluation_batch or _evaluation_batch(descent.batch, table.batch(train[:1]), options.device)
-    # A mean over all rows, as `shared` takes, and a batch of whole groups need every row every time.
-    shrinking = problem.settings.shrinking if multipliers.rests and block.groups is None else None
+    # A mean over all rows, as `shared` and a constraint on an average take, and a batch of whole groups need every row every time.
+    whole = not multipliers.rests or block.groups is not None or program.means > 0
+    shrinking = None if whole else problem.settings.shrinking
     visits = Visits(train, shrinking)
     objective = probe.objective is not None or probe.group_objective is not None
     return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, objective, groups)

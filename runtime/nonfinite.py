@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from pdual.compiler.program import MEMBERS, Evaluation, Program
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.typed import TypedSpec
-from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.data import RowBatch, Table, with_groups
+from pdual.runtime.evaluation import Pass
 from pdual.runtime.optimisers import finite
 from pdual.runtime.profile import address
 
@@ -43,6 +44,13 @@ def diverged(
     return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, **(found or {}))
 
 
+def unaveraged(found: Pass, table: Table) -> RowBatch | None:
+    """The first row of a pass with a value to be averaged that is not finite, as a batch; None where all are."""
+    assert found.averaged is not None
+    bad = ~torch.isfinite(found.averaged).all(1)
+    return with_groups(table.batch(found.ids[bad][:1]), [1]) if bool(bad.any()) else None
+
+
 def located(refusal: Refusal, spec: TypedSpec) -> Refusal:
     """The same refusal, pointing at the constraint or the objective of the spec whose value is not finite."""
     return Refusal([_located(item, spec) for item in refusal.diagnostics])
@@ -52,6 +60,9 @@ def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
     facts = dict(item.facts)
     if item.code != "PD601" or "data" not in facts:
         return item
+    if "average" in facts:
+        averages = [average.span for average in spec.averages if facts["data"] in average.data]
+        return replace(item, span=averages[0]) if averages else item
     blocks = [block for block in spec.blocks if block.data == facts["data"]]
     spans = [family.span for block in blocks for family in block.families if family.name == facts.get("family")]
     spans += [objective.span for block in blocks for objective in block.objectives]
@@ -84,4 +95,6 @@ def _first(program: Program, table: Table, rows: RowBatch) -> dict[str, Any] | N
         return {"address": place, "data": program.data, "family": place.split("[")[0].split(".")[0]}
     if found.objective is not None and len(bad := (~torch.isfinite(found.objective)).nonzero()):
         return {"address": f"objective[{table.address(int(ids[int(bad[0])]))}]", "data": program.data}
+    if found.averaged is not None and len(bad := (~torch.isfinite(found.averaged)).nonzero()):
+        return {"address": f"average[{table.address(int(ids[int(bad[0, 0])]))}]", "data": program.data, "average": True}
     return None

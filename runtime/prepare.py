@@ -9,7 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.assemble import assemble, data_free_terms
+from pdual.compiler.assemble import assemble, average_plan, data_free_terms
+from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
 from pdual.compiler.open_axes import called_signature, is_closed
 from pdual.compiler.program import Program
@@ -30,8 +31,8 @@ GROUP_PIECE = 4096
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
-    """The rows of every data set that a block ranges over."""
-    used = {block.data for block in spec.blocks}
+    """The rows of every data set that a block ranges over or a constraint averages over."""
+    used = used_data(spec)
     return {data.name: _table(spec, data, knowns, context) for data in spec.data if data.name in used}
 
 
@@ -71,6 +72,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
         ),
         sizes=graph.sizes,
         knowns=graph.knowns,
+        averages=average_plan(graph),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.program import Program
+from pdual.compiler.program import AveragePlan, Program
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.context import Progress
@@ -50,6 +50,7 @@ class Problem:
     terms: tuple[Term, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     knowns: Mapping[str, Known] = field(default_factory=dict)
+    averages: AveragePlan | None = None
 
     @torch.no_grad()
     def free_objective(self) -> float:

@@ -93,9 +93,29 @@ class FamilyMetrics(PartMetrics):
     parts: Mapping[str, PartMetrics] = {}
 
 
+class AverageMetrics(Record):
+    """One part of a constraint on averages over a split.
+
+    ``means`` are those that it reads, in the order of writing, and ``residual`` is left - right, both in the problem's units.
+    ``violation`` in ``unit``; ``violated``: above the tolerance, scaled. ``multiplier``: scaled, and ``price`` the same in the
+    problem's units; None where the constraint was dropped.
+    """
+
+    residual: float
+    means: tuple[float, ...]
+    unit: str
+    violation: float
+    violated: bool
+    multiplier: float | None
+    price: float | None
+    at_cap: bool | None
+
+
 class SplitMetrics(Record):
     """One split of all data sets that have it. ``objective`` is in the problem's own units, None where there
-    is none. ``evaluations`` by name; those that any data set may have are by data set.
+    is none. ``violation`` and ``rows_at_cap`` are about rows; ``averages`` are the constraints on averages by part, as far as the
+    split has rows for them, and stand in ``families`` too. ``evaluations`` by name; those that any data set may have are by data
+    set.
     """
 
     rows: int
@@ -104,6 +124,7 @@ class SplitMetrics(Record):
     violation: SplitViolation | None
     families: Mapping[str, FamilyMetrics]
     rows_at_cap: float | None
+    averages: Mapping[str, AverageMetrics] = {}
     evaluations: Mapping[str, Any] = {}
 
 
@@ -202,7 +223,8 @@ class LogLine(Record):
 
     ``loss`` is the mean over the iteration's steps; ``objective`` by data set, in the problem's units;
     ``moved`` the mean absolute change that the update asks of a live multiplier, ``multiplier`` their mean
-    absolute value, both scaled; ``fit_error`` the mean |lam_phi - t| of a fit.
+    absolute value, both scaled; ``fit_error`` the mean |lam_phi - t| of a fit. What is about violations is about rows;
+    ``averages`` are the constraints on averages by part.
     """
 
     outer: int
@@ -220,6 +242,7 @@ class LogLine(Record):
     moved: float
     fit_error: Mapping[str, float]
     families: Mapping[str, FamilyMetrics]
+    averages: Mapping[str, AverageMetrics] = {}
 
 
 class Asked(Record):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pdual.runtime.average_metrics import average_families, average_metrics
+from pdual.runtime.averages import Averages, MeasuredAverages
 from pdual.runtime.lanes import Lane
 from pdual.runtime.metrics import Measured, split_metrics
 from pdual.runtime.problem import Options, Problem
@@ -28,6 +30,7 @@ class Run:
     status: Status
     history: tuple[LogLine, ...]
     timing: Timing
+    averages: Averages | None = None
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -49,7 +52,16 @@ class Run:
     def split(self, measured: Mapping[str, Measured]) -> SplitMetrics:
         """The numbers of a split that was measured."""
         free = self.problem.free_objective() if self.problem.terms else None
-        return split_metrics(list(measured.values()), free)
+        found = split_metrics(list(measured.values()), free)
+        averages = self.averaged(measured)
+        families = {**found.families, **average_families(averages)}
+        return found.model_copy(update={"families": families, "averages": average_metrics(averages)})
+
+    def averaged(self, measured: Mapping[str, Measured]) -> MeasuredAverages | None:
+        """The constraints on averages over a split that was measured; None where there are none, or no rows for them."""
+        if self.averages is None:
+            return None
+        return self.averages.measure({name: item.found for name, item in measured.items()})
 
     def metrics(
         self,
@@ -65,6 +77,12 @@ class Run:
             for family, parts in families(lane.program.layout).items()
             if any(part.name in plan.parts for part in parts for plan in lane.multipliers.plans)
         }
+        own = self.averages.multipliers if self.averages is not None else None
+        if self.averages is not None:
+            held_names = {name for plan in self.averages.multipliers.plans for name in plan.parts}
+            for family, parts in families(self.averages.layout).items():
+                if any(part.name in held_names for part in parts):
+                    counts[family] = len(parts)
         return Metrics(
             problem=self.problem.name,
             dual=dual,
@@ -73,8 +91,8 @@ class Run:
                 per_row=sum(len(lane.multipliers.active) for lane in held),
                 rows=max((len(lane.train_ids) for lane in held), default=0),
                 families=counts,
-                parameters=sum(lane.multipliers.parameters for lane in held),
-                bytes=sum(lane.multipliers.bytes for lane in held),
+                parameters=sum(lane.multipliers.parameters for lane in held) + (own.parameters if own else 0),
+                bytes=sum(lane.multipliers.bytes for lane in held) + (own.bytes if own else 0),
             ),
             splits=splits,
             recovery=recovery or {},

@@ -11,22 +11,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.architectures.interface import remember
+from pdual.runtime.averages import Averages, MeasuredAverages
 from pdual.runtime.clock import Clock
 from pdual.runtime.data import RowBatch
+from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass
 from pdual.runtime.history import log_line
 from pdual.runtime.lanes import build_lanes
 from pdual.runtime.metrics import Measured
-from pdual.runtime.nonfinite import diverged
+from pdual.runtime.nonfinite import diverged, unaveraged
 from pdual.runtime.optimisers import Driver, trainable
-from pdual.runtime.problem import Options, Problem, Term
+from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
 from pdual.runtime.run import Run, Status
+from pdual.runtime.step import added, draw, loss_of, terms_to_follow
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
@@ -86,6 +88,11 @@ class Solver:
         remember(problem.models)
         self._lanes = build_lanes(problem, options)
         self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
+        self._averages = Averages.of(problem, self._lanes, options)
+        averaged = self._averages.data if self._averages is not None else ()
+        #: Whose train rows an outer iteration passes over.
+        self._visited = [lane for lane in self._lanes if lane.multipliers.active or lane.name in averaged]
+        self._counted = {lane.name for lane in self._visited}
         self._models = problem.models
         formulas = {id(weight) for lane in self._lanes for weight in lane.multipliers.weights()}
         terms = [term.evaluate if isinstance(term.evaluate, nn.Module) else self._models for term in problem.terms]
@@ -93,12 +100,12 @@ class Solver:
         called = {id(weight) for module in modules for weight in module.parameters()}
         self._weights = [weight for weight in trainable(self._models) if id(weight) in called - formulas]
         self._refuse_nothing()
-        longest = max(len(lane.train_ids) for lane in (self._constrained or self._lanes))
+        longest = max(len(lane.train_ids) for lane in (self._visited or self._lanes))
         self._steps = descent.steps_over(longest)
         epoch = descent.model_copy(update={"steps": None, "epochs": 1.0})
         self._warmup = self._settings.warmup * epoch.steps_over(longest)
         self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
-        self._terms = self._terms_to_follow()
+        self._terms = [] if options.feasibility else terms_to_follow(problem.terms, self._models, self._driver)
         self._clock = Clock(options.device)
         self._history: list[LogLine] = []
         self._iteration = 0
@@ -145,7 +152,8 @@ class Solver:
         """What there is to be asked, as of now."""
         self._models.eval()
         timing = self._clock.timing(self._drawn, self._taken, len(self._history))
-        return Run(self._problem, self._options, tuple(self._lanes), status, tuple(self._history), timing)
+        lanes, history = tuple(self._lanes), tuple(self._history)
+        return Run(self._problem, self._options, lanes, status, history, timing, self._averages)
 
     def state(self) -> dict[str, Any]:
         """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not
@@ -165,6 +173,7 @@ class Solver:
             "models": self._models.state_dict(),
             "descent": self._driver.state(),
             "lanes": {lane.name: lane.state() for lane in self._lanes},
+            **({"averages": self._averages.state()} if self._averages is not None else {}),
             "clock": self._clock.state(),
             "random": random,
             "history": [line.model_dump(mode="json", by_alias=True) for line in self._history],
@@ -185,6 +194,8 @@ class Solver:
         self._driver.load_state(state["descent"])
         for lane in self._lanes:
             lane.load_state(state["lanes"][lane.name])
+        if self._averages is not None:
+            self._averages.load_state(state["averages"])
         self._clock.load_state(state["clock"])
         torch.set_rng_state(state["random"]["cpu"].cpu())
         if "cuda" in state["random"] and self._options.device.type == "cuda":
@@ -213,11 +224,15 @@ class Solver:
         for lane in self._lanes:
             if lane.name in state["lanes"]:
                 lane.multipliers.adopt(state["lanes"][lane.name]["multipliers"])
+        if self._averages is not None and "averages" in state:
+            self._averages.adopt(state["averages"])
 
     def _descend(self) -> bool:
         """The primal steps of an iteration; False when a stop was asked for."""
         steps = self._warmup if self._iteration == 0 else self._steps
         look = 1 if self._options.device.type == "cpu" else LOOK_EVERY
+        if self._step < steps:
+            self._begin_averages()
         self._models.train()
         with self._clock.phase("primal"):
             while self._step < steps:
@@ -229,6 +244,26 @@ class Solver:
                 if self._taken % REPORT_EVERY == 0:
                     self._options.progress.advance(REPORT_EVERY)
         return True
+
+    def _begin_averages(self) -> None:
+        """Know the averages exactly where no pass has shown them: before the first step of a run, and after the warm-up."""
+        averages, warmed_up = self._averages, self._iteration == 1 and not self._step and self._warmup > 0
+        if averages is None or not averages.data or (averages.ready and not warmed_up):
+            return
+        self._models.eval()
+        with self._clock.phase("evaluation"):
+            self._look_at_averages({lane.name: lane.visit(()) for lane in self._lanes if lane.name in averages.data})
+
+    def _look_at_averages(self, passes: Mapping[str, Pass]) -> MeasuredAverages | None:
+        """Take over passes over all train rows. Raises PD601 with the first row whose value is not finite, and PD608."""
+        averages = self._averages
+        if averages is None:
+            return None
+        for lane in self._visited:
+            if lane.name in averages.data and (rows := unaveraged(passes[lane.name], lane.table)) is not None:
+                place = [(lane.program, lane.table, rows)]
+                raise diverged(self._models, place, self._iteration, self._step, self._saved)
+        return averages.look(passes)
 
     def primal_step(self, look: bool = True) -> Tensor:
         """One descent step on one batch of every data set; its loss, but for squared norms of weights.
@@ -245,60 +280,38 @@ class Solver:
         return loss
 
     def _loss(self) -> tuple[Tensor, list[RowBatch]]:
-        """One batch of every data set: mean objective plus mean augmented Lagrangian of a row, and the terms
-        without data.
-        """
-        total: Any = None
-        batches = []
-        for lane in self._lanes:
-            rows, weights = lane.draw()
-            batches.append(rows)
-            with self._autocast():
-                found = Evaluation(*lane.train(rows.values, rows.ids))
-            multipliers = lane.multipliers
-            value: Any = None
-            if multipliers.active:
-                current = (
-                    multipliers.zeros(len(rows.ids))
-                    if self._iteration == 0
-                    else multipliers.read(rows.ids, found.features, rows.values)
-                )
-                value = multipliers.total(found.residuals.to(self._options.dtype), current, weights)
-                self._drawn += len(rows.ids)
-            if found.objective is not None and not self._options.feasibility:
-                objective = found.objective.to(self._options.dtype)
-                objective = objective.sum() if weights is None else torch.dot(objective, weights.to(objective))
-                value = objective if value is None else value + objective
-            if value is not None:
-                total = added(total, value / lane.stream.rows_per_step)
-            if found.group_objective is not None and not self._options.feasibility:
-                grouped = found.group_objective.to(self._options.dtype).sum()
-                total = added(total, grouped / lane.stream.groups_per_step)
+        """The loss on one batch of every data set, with the terms that need no data; and the batches."""
+        drawn = [draw(lane, self._autocast()) for lane in self._lanes]
+        total = loss_of(drawn, self._averages, self._options, self._iteration == 0)
+        self._drawn += sum(len(item.rows.ids) for item in drawn if item.lane.name in self._counted)
         for term in self._terms:
             total = added(total, term.evaluate(self._models))
         if not isinstance(total, Tensor):  # an objective that is all decay
             total = torch.zeros((), dtype=self._options.dtype, device=self._options.device)
-        return total, batches
+        return total, [item.rows for item in drawn]
 
     def _ascend(self) -> None:
-        """One evaluation pass over the train rows that are constrained, the dual update, rho, and a line in
-        the log.
+        """One evaluation pass over the train rows that are constrained or averaged over, the dual update, rho, and a line
+        in the log.
         """
         self._models.eval()
-        for lane in self._constrained:
-            lane.multipliers.step = self._settings.step_of(self._iteration)
+        for multipliers in self._held():
+            multipliers.step = self._settings.step_of(self._iteration)
         with self._clock.phase("evaluation"):
-            passes = [lane.visit(lane.multipliers.reads) for lane in self._constrained]
-            profiles = [
-                Profile.of(found, lane.program.layout, lane.multipliers.caps)
-                for lane, found in zip(self._constrained, passes, strict=True)
+            passes = {lane.name: lane.visit(lane.multipliers.reads) for lane in self._visited}
+            measured = [
+                Measured(
+                    lane.program,
+                    passes[lane.name],
+                    Profile.of(passes[lane.name], lane.program.layout, lane.multipliers.caps),
+                )
+                for lane in self._visited
             ]
+            averages = self._look_at_averages(passes)
         with self._clock.phase("dual"):
-            updates = [lane.multipliers.update(found) for lane, found in zip(self._constrained, passes, strict=True)]
-        measured = [
-            Measured(lane.program, found, profile)
-            for lane, found, profile in zip(self._constrained, passes, profiles, strict=True)
-        ]
+            updates = [lane.multipliers.update(passes[lane.name]) for lane in self._constrained]
+            if self._averages is not None and self._averages.data and averages is not None:
+                updates.append(self._averages.update(averages.found))
         with self._clock.phase("evaluation"):
             line = log_line(
                 self._iteration,
@@ -306,25 +319,32 @@ class Solver:
                 self._clock.total,
                 float(self._driver.with_decay(self._losses / self._steps)),
                 measured,
-                [lane.multipliers for lane in self._constrained],
+                averages,
+                self._held(),
                 updates,
             )
-        self._schedule_rho(passes)
+        self._schedule_rho(passes, averages)
         self._history.append(line)
         self._options.log(line)
 
-    def _schedule_rho(self, passes: list[Pass]) -> None:
+    def _held(self) -> list[Multipliers]:
+        """All multipliers in force: of rows, and of averages."""
+        held = [lane.multipliers for lane in self._constrained]
+        return held if self._averages is None or not self._averages.data else [*held, self._averages.multipliers]
+
+    def _schedule_rho(self, passes: Mapping[str, Pass], averages: MeasuredAverages | None) -> None:
         """Raise rho when the worst scaled violation is above the tolerance and did not fall enough since the
         last iteration.
         """
         schedule = self._settings.rho_schedule
         if schedule is None:
             return
-        pairs = zip(self._constrained, passes, strict=True)
-        worst = max((lane.multipliers.worst(found) for lane, found in pairs), default=0.0)
+        worst = max((lane.multipliers.worst(passes[lane.name]) for lane in self._constrained), default=0.0)
+        if self._averages is not None and averages is not None:
+            worst = max(worst, self._averages.multipliers.worst(averages.found))
         if self._worst is not None and worst > TOLERANCE and worst > schedule.every * self._worst:
-            for lane in self._constrained:
-                lane.multipliers.lagrangian.raise_rho(schedule.factor, schedule.max)
+            for multipliers in self._held():
+                multipliers.lagrangian.raise_rho(schedule.factor, schedule.max)
         self._worst = worst
 
     def _save(self, due: bool) -> None:
@@ -335,19 +355,6 @@ class Solver:
         self._saved = self._iteration - 1
         self._saved_at = time.perf_counter()
         self._saving = self._saved_at - start
-
-    def _terms_to_follow(self) -> list[Term]:
-        """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""
-        follow = []
-        for term in () if self._options.feasibility else self._problem.terms:
-            norms = term.norms or {}
-            weights = [weight for name in norms for weight in self._models[name].parameters()]
-            if not weights or not self._driver.holds(weights):
-                follow.append(term)
-                continue
-            for name, factor in norms.items():
-                self._driver.decay(self._models[name].parameters(), factor)
-        return follow
 
     def _autocast(self) -> AbstractContextManager[object]:
         if self._options.precision != "bfloat16":
@@ -371,11 +378,12 @@ class Solver:
         objective = not self._options.feasibility and (
             self._problem.terms or any(lane.has_objective for lane in self._lanes)
         )
-        if not self._constrained and not objective:
+        if not self._visited and not objective:
             raise refuse("PD603", problem=self._problem.name)
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a state to be one of this problem."""
+        averages = self._problem.averages
         return {
             "problem": self._problem.name,
             "settings": repr(self._settings),
@@ -386,10 +394,6 @@ class Solver:
                 lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes
             },
             "feasibility": self._options.feasibility,
+            **({} if averages is None else {"averages": [[item.kind, len(item.columns)] for item in averages.duals]}),
             **self._options.identity,
         }
-
-
-def added(total: Tensor | None, term: Tensor) -> Tensor:
-    """A sum, of which there may be nothing yet."""
-    return term if total is None else total + term

@@ -9,6 +9,7 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from pdual.runtime.average_metrics import average_metrics
 from pdual.runtime.data import Table
 from pdual.runtime.metrics import Measured
 from pdual.runtime.profile import Profile, address, families, unit
@@ -57,11 +58,24 @@ class CapVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class AverageVerdict:
+    """A part of a constraint on averages that a split misses, in ``unit``, or whose multiplier is at its cap."""
+
+    split: str
+    name: str
+    violation: float
+    violated: bool
+    unit: str
+    at_cap: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """``feasible``: every train row meets every constraint within ``tolerance`` (scaled).
+    """``feasible``: every train row meets every constraint within ``tolerance`` (scaled), and so do averages over them.
 
     ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after
-    split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off.
+    split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off; ``averages`` are
+    constraints on averages that are missed, or bought off.
     """
 
     feasible: bool
@@ -70,12 +84,16 @@ class Verdict:
     families: tuple[FamilyVerdict, ...]
     at_cap: tuple[CapVerdict, ...]
     advice: tuple[Advice, ...]
+    averages: tuple[AverageVerdict, ...] = ()
+    only_averages: bool = False  # no constraint is on rows
 
 
 def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
     """The verdict of a run from what was measured, by split and data set."""
     shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
-    feasible = shares.get("train", 1.0) == 1.0
+    averages = tuple(item for split, found in measured.items() for item in _averages(run, split, found))
+    missed = {item.split for item in averages if item.violated}
+    feasible = shares.get("train", 1.0) == 1.0 and "train" not in missed
     at_cap = tuple(found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item)))
     return Verdict(
         feasible=feasible,
@@ -83,7 +101,14 @@ def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict
         feasible_rows=shares,
         families=tuple(found for split, items in measured.items() for found in _violated(run, split, items)),
         at_cap=at_cap,
-        advice=advise(run.history, feasible, all(share == 1.0 for share in shares.values()), bool(at_cap)),
+        advice=advise(
+            run.history,
+            feasible,
+            all(share == 1.0 for share in shares.values()) and not missed,
+            bool(at_cap) or any(item.at_cap for item in averages),
+        ),
+        averages=averages,
+        only_averages=run.averages is not None and not shares,
     )
 
 
@@ -96,7 +121,7 @@ def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap:
     if feasible:
         return (Advice.OTHER_SPLITS,)
     recent = history[-TREND:]
-    falls = len(recent) < TREND or recent[-1].violation_mean < (1 - STILL) * recent[0].violation_mean
+    falls = len(recent) < TREND or _missed(recent[-1]) < (1 - STILL) * _missed(recent[0])
     found = [Advice.RAISE_CAP] if at_cap else []
     if falls:
         found.append(Advice.MORE_ITERATIONS)
@@ -105,9 +130,22 @@ def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap:
     return tuple(found)
 
 
+def _missed(line: LogLine) -> float:
+    """The mean violation of rows, and the violations of averages: what should fall."""
+    return line.violation_mean + sum(item.violation for item in line.averages.values())
+
+
 def lines(found: Verdict) -> list[str]:
     """The verdict in words, one sentence a line."""
-    words = ["feasible: every train row is met" if found.feasible else "not feasible: some train rows are not met"]
+    missed = [item for item in found.averages if item.split == "train" and item.violated]
+    rows_met = found.feasible_rows.get("train", 1.0) == 1.0
+    if found.feasible:
+        met = "every average over train rows" if found.only_averages else "every train row"
+        words = [f"feasible: {met} is met"]
+    elif rows_met and missed:
+        words = ["not feasible: an average over train rows is not met"]
+    else:
+        words = ["not feasible: some train rows are not met"]
     words[0] += f" (tolerance {found.tolerance:g}, scaled)"
     words += [f"{split}: {share:.2%} of the rows are met" for split, share in found.feasible_rows.items()]
     for item in found.families:
@@ -120,6 +158,12 @@ def lines(found: Verdict) -> list[str]:
         amount = _amount(cap.worst, cap.unit)
         rows = "1 train row has a multiplier" if cap.rows == 1 else f"{cap.rows} train rows have multipliers"
         words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
+    for average in found.averages:
+        amount = _amount(average.violation, average.unit)
+        if average.violated:
+            words.append(f"{average.split}: {average.name}, an average, is missed by {amount}")
+        if average.at_cap:
+            words.append(f"the multiplier of {average.name} is at its cap")
     return words + [_ADVICE[item] for item in found.advice]
 
 
@@ -165,6 +209,14 @@ def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
     rows = int(item.profile.at_cap.any(1).sum())
     place, measure = _place(item, table, row, column)
     return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place)
+
+
+def _averages(run: Run, split: str, found: Mapping[str, Measured]) -> list[AverageVerdict]:
+    return [
+        AverageVerdict(split, name, item.violation, item.violated, item.unit, bool(item.at_cap) and split == "train")
+        for name, item in average_metrics(run.averaged(found)).items()
+        if item.violated or (item.at_cap and split == "train")
+    ]
 
 
 def _worst(profile: Profile, among: Tensor, columns: Tensor) -> tuple[float, int, int]:

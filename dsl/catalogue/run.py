@@ -55,6 +55,13 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("leave `members` out of `descent`: batches are of whole groups then",),
     ),
+    Entry(
+        "PD608",
+        "no train row of `{data}` counts for an average",
+        label="this average",
+        notes=("a mean over no rows is not a number",),
+        help=("change its `where`, or leave the constraint out with `--dual NAME=none`",),
+    ),
     Entry("PD620", "`{path}` is not the folder of a run", notes=("it has no `{file}`",)),
     Entry("PD621", "`{file}` is damaged or not of this version", notes=("{reason}",)),
     Entry(
@@ -166,13 +173,6 @@ ENTRIES: tuple[Entry, ...] = (
         "PD650",
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
-    ),
-    Entry(
-        "PD651",
-        "`{name}` bounds an average, which this version cannot impose",
-        label="it would be ignored",
-        notes=("it is checked and explained; only solving with it is not there yet",),
-        help=("write it inside `over`, to hold on every row",),
     ),
     Entry(
         "PD652",
@@ -300,6 +300,11 @@ ENTRIES: tuple[Entry, ...] = (
         "PD737",
         "`{package}`, which writes logs for TensorBoard, is not installed",
         help=("`pip install 'pdual[tensorboard]'`",),
+    ),
+    Entry(
+        "PD738",
+        "`{family}` bounds an average, whose one multiplier cannot be `{kind}`",
+        help=("write `--dual {family}=shared`, `penalty` or `none`",),
     ),
     Entry(
         "PD790",

@@ -146,8 +146,8 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD234",
-        "a constraint outside a block should bound one average over rows",
-        label="not one average",
+        "a constraint outside a block should bound averages over rows, added or times constants",
+        label="no such bound",
         help=("write `mean[x in DATA](...) <= ...`, or move it into an `over` block",),
     ),
     Entry(

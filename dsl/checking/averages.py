@@ -1,23 +1,26 @@
-"""``subject to NAME: mean[x in D](...) <= eps``: a constraint on an average, with one multiplier."""
+"""``subject to NAME: mean[x in D](...) <= eps``: a constraint on averages, with one multiplier."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.dual_values import DEFAULT_CAP, KINDS, check_held, held_kind
 from pdual.dsl.checking.entities import BrokenEntity, DataEntity, RowEntity
 from pdual.dsl.checking.operators import require_real
 from pdual.dsl.checking.reductions import check_free
-from pdual.dsl.checking.relations import check_relation
-from pdual.dsl.checking.scope import Place, Scope, is_unknown
+from pdual.dsl.checking.relations import Relation, check_relation, check_scale
+from pdual.dsl.checking.scope import Place, Scope, is_unknown, unknown
+from pdual.dsl.checking.walking import children
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
-from pdual.dsl.typed import Binder, HeldDual, Reduce, TypedAverage, TypedExpression
+from pdual.dsl.typed import Apply, Binder, HeldDual, Reduce, TypedAverage, TypedExpression
 from pdual.dsl.types import BOOL, REAL, RaggedAxis
 
-_SCALAR_KINDS = ("shared", "penalty", "none")
+#: How one multiplier for all rows may be held.
+SCALAR_KINDS = ("shared", "penalty", "none")
 
 
 def check_averages(
@@ -40,8 +43,8 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
     spans: dict[str, Span] = {}
     for node in nodes:
         kind = held_kind(node.value, scope)
-        value = check_held(node.value, kind, scope) if kind in _SCALAR_KINDS else None
-        if kind is None or (kind in KINDS and kind not in _SCALAR_KINDS):
+        value = check_held(node.value, kind, scope) if kind in SCALAR_KINDS else None
+        if kind is None or (kind in KINDS and kind not in SCALAR_KINDS):
             scope.found.add("PD411", node.value.span)
         elif kind not in KINDS:
             check_held(node.value, kind, scope)
@@ -62,44 +65,101 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
 
 
 def _average(node: syntax.Constraint, dual: HeldDual, scope: Scope) -> TypedAverage | None:
-    if node.binders or node.scale is not None or not isinstance(node.relation, syntax.Compare):
+    if node.binders or not isinstance(node.relation, syntax.Compare):
         scope.found.add("PD234", node.span)
         return None
-    means = [item for item in node.relation.operands if isinstance(item, syntax.Reduction)]
-    if len(means) != 1 or means[0].function != "mean" or len(means[0].binders) != 1:
+    if not any(_is_over_rows(item, scope) for item in _reductions(node.relation)):
         scope.found.add("PD234", node.relation.span)
         return None
-    (mean,) = means
-    bound = _row_binder(mean.binders[0], scope)
-    if bound is None:
+    constant = scope.at(Place.CONSTANT)
+    relation, means = _related(node.relation, constant)
+    scale = check_scale(node.scale, constant)
+    if relation is None or (node.scale is not None and scale is None):
         return None
-    binder, inner = bound
-    body = inner.at(Place.AVERAGE).typed(mean.body)
-    if is_unknown(body) or (body.type != BOOL and not require_real(body, mean.body, "what is averaged", inner)):
+    degrees = [_degree(operand, means) for operand in relation.operands]
+    if max(degrees) != 1:
+        place = next((item for item, n in zip(node.relation.operands, degrees, strict=True) if n > 1), node.relation)
+        scope.found.add("PD234", place.span)
         return None
-    value = Reduce(REAL, "mean", (binder,), body, span=mean.span)
-    return _related(node, mean, value, binder, dual, scope)
+    return TypedAverage(node.name.name, tuple(means), relation.operators, relation.operands, scale, dual, node.span)
 
 
-def _related(
-    node: syntax.Constraint, mean: syntax.Reduction, value: Reduce, binder: Binder, dual: HeldDual, scope: Scope
-) -> TypedAverage | None:
-    """The relation with the mean already checked: its place in the text stands for its value."""
+def _related(node: syntax.Compare, scope: Scope) -> tuple[Relation | None, list[Reduce]]:
+    """The relation, its operands constants but for means over rows; and these means, in the order of writing."""
+    means: list[Reduce] = []
 
     def typer(item: syntax.Expression, where: Scope) -> TypedExpression:
-        return value if item is mean else outer(item, where)
+        if not isinstance(item, syntax.Reduction) or not _is_over_rows(item, where):
+            return outer(item, where)
+        found = _mean(item, where)
+        if found is None:
+            return unknown(item.span)
+        means.append(found)
+        return found
 
     outer = scope.context.typer
     scope.context.typer = typer
     try:
-        relation = check_relation(node.relation, scope.at(Place.CONSTANT))
+        return check_relation(node, scope), means
     finally:
         scope.context.typer = outer
-    if relation is None:
+
+
+def _reductions(node: syntax.Node) -> Iterator[syntax.Reduction]:
+    """Every reduction in a tree."""
+    waiting: list[object] = [node]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, syntax.Reduction):
+            yield item
+        if isinstance(item, tuple):
+            waiting.extend(item)
+        elif is_dataclass(item):
+            waiting.extend(getattr(item, part.name) for part in fields(item))
+
+
+def _is_over_rows(node: syntax.Reduction, scope: Scope) -> bool:
+    """Whether a reduction is over a data set, or over what is neither a set nor the tokens of a row."""
+    if len(node.binders) != 1:
+        return False
+    domain, tables = node.binders[0].domain, scope.context.tables
+    name = domain.name if isinstance(domain, syntax.Name) else ""
+    named = scope.lookup(name)
+    if named is not None and isinstance(named.entity, DataEntity):
+        return True
+    return node.function == "mean" and name not in tables.sets and name not in tables.ragged
+
+
+def _mean(node: syntax.Reduction, scope: Scope) -> Reduce | None:
+    """``mean[x in D where c](v)``: v may read the row and call models."""
+    if node.function != "mean":
+        scope.found.add("PD234", node.span)
         return None
-    data = binder.rows_of
-    assert data is not None
-    return TypedAverage(node.name.name, data, binder, relation.operators, relation.operands, dual, node.span)
+    bound = _row_binder(node.binders[0], scope)
+    if bound is None:
+        return None
+    binder, inner = bound
+    body = inner.at(Place.AVERAGE).typed(node.body)
+    if is_unknown(body) or (body.type != BOOL and not require_real(body, node.body, "what is averaged", inner)):
+        return None
+    return Reduce(REAL, "mean", (binder,), body, span=node.span)
+
+
+def _degree(expression: TypedExpression, means: Sequence[Reduce]) -> int:
+    """0 for a constant, 1 for what is affine in the means, 2 for anything else."""
+    if any(expression is mean for mean in means):
+        return 1
+    inside = [_degree(child, means) for child in children(expression)]
+    if not any(inside) or not isinstance(expression, Apply):
+        return 2 if any(inside) else 0
+    match expression.operation:
+        case "add" | "subtract" | "negate":
+            return max(inside)
+        case "multiply":
+            return min(2, sum(inside))
+        case "divide":
+            return inside[0] if not inside[1] else 2
+    return 2
 
 
 def _row_binder(node: syntax.Binder, scope: Scope) -> tuple[Binder, Scope] | None:

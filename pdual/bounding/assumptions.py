@@ -27,6 +27,7 @@ def assumptions(
 ) -> list[Assumption]:
     """All of them, in the paper's order."""
     return [
+        *_on_rows(parts),
         _one_distribution(graph, objective),
         _bounded(parts, objective),
         _capped(parts),
@@ -45,9 +46,18 @@ def covered(found: Sequence[Assumption]) -> bool:
     return all(item.verdict != FAILS for item in found)
 
 
+def _on_rows(parts: Sequence[Constants]) -> list[Assumption]:
+    """The theorems are about constraints that hold on every row; nothing is said of specs that have no others."""
+    averages = [part.name for part in parts if part.average]
+    if not averages:
+        return []
+    why = f"{', '.join(averages)} bounds an average, and the theorems are about what holds on every row"
+    return [Assumption("constraints on every row", FAILS, why)]
+
+
 def _one_distribution(graph: Graph, objective: Objective) -> Assumption:
     name = "one set of rows"
-    constrained = {data.data for data in graph.data if data.parts}
+    constrained = {data.data for data in graph.data if data.parts or data.means}
     if not objective.data:
         return Assumption(name, FAILS, "the objective reads no rows: it does not depend on predictions")
     if constrained and set(objective.data) != constrained:

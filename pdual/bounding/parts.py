@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import TypeVar
 
 from pdual.compiler.compile import make_walk
-from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.graph import DataGraph, DualChoice, Graph
 from pdual.compiler.ir import Node
 from pdual.compiler.prediction import Breaks, Gradient, Predictions
 from pdual.compiler.rows import PartRows
@@ -28,7 +28,8 @@ class Constants:
 
     ``range`` holds every entry's value; ``lipschitz`` is the largest of its entries' constants in the predictions (inf where there is
     none, and ``breaks`` says what breaks the rule); ``lipschitz_sum`` is their sum, ``lipschitz_squares`` that of the squares, each
-    times the entry's cap, or not, as named. ``curvature`` is None where a rule broke.
+    times the entry's cap, or not, as named. ``curvature`` is None where a rule broke. Of an ``average`` they are those of its
+    mean in the predictions of a row, in the norm of the mean square over rows.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Constants:
     curvature: Curvature | None
     cap: float
     breaks: tuple[str, ...]
+    average: bool = False
 
     @property
     def bound(self) -> float:
@@ -70,12 +72,16 @@ class Objective:
 def part_constants(graph: Graph) -> list[Constants]:
     """The constants of every part of every data set."""
     rules = Predictions(make_walk(graph.spec, graph.knowns, graph.sizes))
-    return [_part(graph, data, part, rules) for data in graph.data for part in data.parts]
+    found = [_part(graph, data.data, data.duals, part, rules) for data in graph.data for part in data.parts]
+    averages = graph.averages
+    over = [", ".join(averages.data_of(part)) for part in averages.parts]
+    more = [_part(graph, data, averages.duals, part, rules) for data, part in zip(over, averages.parts, strict=True)]
+    return found + [replace(item, average=True) for item in more]
 
 
-def _part(graph: Graph, data: DataGraph, part: PartRows, rules: Predictions) -> Constants:
+def _part(graph: Graph, data: str, duals: Sequence[DualChoice], part: PartRows, rules: Predictions) -> Constants:
     layout = part.layout
-    cap = next((choice.cap for choice in data.duals if layout.name in choice.parts), inf)
+    cap = next((choice.cap for choice in duals if layout.name in choice.parts), inf)
     low, high, largest, total, squares = inf, -inf, 0.0, 0.0, 0.0
     kinds: set[Curvature | None] = set()
     breaks: dict[str, None] = {}
@@ -88,7 +94,7 @@ def _part(graph: Graph, data: DataGraph, part: PartRows, rules: Predictions) -> 
     held = kinds - {Curvature.AFFINE}
     curvature = Curvature.AFFINE if not held else held.pop() if len(held) == 1 else None
     return Constants(
-        layout.name, data.data, layout.size, layout.sense == "==", Interval(low, high), largest, cap * total if total else 0.0,
+        layout.name, data, layout.size, layout.sense == "==", Interval(low, high), largest, cap * total if total else 0.0,
         total, squares, curvature, cap, tuple(breaks),
     )  # fmt: skip
 

@@ -144,9 +144,13 @@ def progress(quiet: bool, verbose: bool, stream: TextIO | None = None) -> LinePr
 
 
 def iteration(line: LogLine) -> str:
-    """An outer iteration in one line: objectives, violation in fractions of the range, shares of rows that are met and at the cap."""
+    """An outer iteration in one line: objectives, violation in fractions of the range, shares of rows that are met and at the cap; averages."""
     objective = " ".join(f"{value:.5g}" for value in line.objective.values()) or "-"
-    return (
-        f"outer {line.outer}: objective {objective}, violation {line.violation_mean:.2e} mean "
-        f"{line.violation_max:.2e} max, {line.feasible_rows:.1%} of rows met, {line.rows_at_cap:.1%} at the cap, {line.seconds:.0f} s"
-    )
+    pieces = [f"objective {objective}"]
+    if line.families.keys() - {name.split(".")[0] for name in line.averages} or not line.averages:
+        pieces.append(f"violation {line.violation_mean:.2e} mean {line.violation_max:.2e} max")
+        pieces += [f"{line.feasible_rows:.1%} of rows met", f"{line.rows_at_cap:.1%} at the cap"]
+    for name, item in line.averages.items():
+        means = " ".join(f"{value:.5g}" for value in item.means)
+        pieces.append(f"{name} {means} off by {item.violation:.2e}")
+    return f"outer {line.outer}: {', '.join(pieces)}, {line.seconds:.0f} s"

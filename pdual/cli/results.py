@@ -14,7 +14,7 @@ from pdual.explaining.text import number
 if TYPE_CHECKING:
     from pdual.runtime.execute import Outcome
     from pdual.runtime.expectations import Expectation
-    from pdual.runtime.records import SplitMetrics
+    from pdual.runtime.records import AverageMetrics, SplitMetrics
     from pdual.understanding import Understood
 
 
@@ -46,6 +46,8 @@ def _column(found: SplitMetrics) -> dict[str, str]:
         column["objective"] = f"{found.objective:.6g}"
     for name, summary in found.metrics.items():
         column[name] = f"{summary.mean:.4g} ± {summary.std:.2g}"
+    for name, average in found.averages.items():
+        column |= _average(name, average)
     violation = found.violation
     if violation is not None:
         apart = {"inequalities": violation.inequalities, "equalities": violation.equalities}
@@ -59,6 +61,16 @@ def _column(found: SplitMetrics) -> dict[str, str]:
         column["rows that are met"] = f"{violation.feasible_rows:.2%}"
     if found.rows_at_cap is not None:
         column["rows at the cap"] = f"{found.rows_at_cap:.2%}"
+    return column
+
+
+def _average(name: str, found: AverageMetrics) -> dict[str, str]:
+    """The means of a constraint on averages, how much it is missed by, and its multiplier."""
+    means = ", ".join(f"{value:.6g}" for value in found.means)
+    column = {f"{name}, mean{'s' * (len(found.means) > 1)}": means}
+    column[f"{name}, violation"] = _amount(found.violation, found.unit)
+    if found.multiplier is not None:
+        column[f"{name}, multiplier"] = f"{found.multiplier:.4g}"
     return column
 
 

@@ -41,6 +41,8 @@ class TensorBoardLog:
             numbers |= {f"violated/{name}": family.violated, f"violation/{name}": family.mean}
             if family.multiplier is not None:
                 numbers[f"multiplier/{name}"] = family.multiplier
+        for name, average in line.averages.items():
+            numbers[f"average/{name}"] = average.residual
         for name, value in numbers.items():
             self._writer.add_scalar(name, value, line.outer)
 

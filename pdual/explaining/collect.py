@@ -170,14 +170,12 @@ def _expect(item: typed.TypedExpect, spec: typed.TypedSpec) -> NamedText:
 
 
 def _unsolved(spec: typed.TypedSpec) -> tuple[NamedText, ...]:
-    """Constraints on averages, and constraints and metrics over groups."""
-    averages = [NamedText(item.name, f"a constraint on an average over {item.data}") for item in spec.averages]
-    groups = [
+    """Constraints and metrics over groups."""
+    return tuple(
         NamedText(block.row, f"constraints and metrics over {_over(block)}")
         for block in spec.blocks
         if block.group_by and (block.families or block.metrics)
-    ]
-    return (*averages, *groups)
+    )
 
 
 def _solve(spec: typed.TypedSpec) -> tuple[NamedText, ...]:

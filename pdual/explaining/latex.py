@@ -88,6 +88,8 @@ class Latex:
                 return self._selected(base, indices), _TIGHT
             case Reduce(function=function, binders=binders, body=body):
                 under = ", ".join(map(self.binder, binders))
+                if function == "mean" and any(str(binder.axis) == binder.rows_of for binder in binders):
+                    return rf"\mathbb{{E}}_{{{under}}}\left[{self.of(body)}\right]", _TIGHT
                 return rf"{REDUCTIONS[function].latex}_{{{under}}} {self.of(body, _REDUCTION + 1)}", _REDUCTION
             case Aggregate(function=function, arguments=arguments):
                 return rf"{AGGREGATES[function].latex}\left({self._listed(arguments)}\right)", _TIGHT

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pdual.compiler.graph import Graph
 from pdual.dsl.checking.walking import walk
+from pdual.dsl.parts import part_shapes
 from pdual.dsl.typed import (
     FormulaDual,
     LetDefinition,
@@ -151,6 +152,10 @@ def _multipliers(spec: TypedSpec, latex: Latex) -> Iterator[str]:
         families = {family.name: family for family in block.families}
         for dual in block.duals:
             yield from _held(dual, families, latex)
+    for average in spec.averages:
+        for shape in part_shapes(average.operators, complex_valued=False):
+            held = _within(average.dual.cap, shape.equality)
+            yield rf"{_lambda(average.name, shape.name, ())} &\in {held} && \text{{{escaped(average.dual.kind)}}}"
 
 
 def _held(dual: TypedDual, families: Mapping[str, TypedFamily], latex: Latex) -> Iterator[str]:
@@ -162,11 +167,15 @@ def _held(dual: TypedDual, families: Mapping[str, TypedFamily], latex: Latex) ->
             yield f"{_lambda(family, part, index)} &= {latex.of(held.value)}"
             continue
         index = [name(binder.name) for binder in binders]
-        low = f"-{number(held.cap)}" if families[family].operators == ("==",) else "0"
-        within = (
-            r"\mathbb{R}" if held.cap == float("inf") and low != "0" else rf"\left[{low}, {number(held.cap)}\right]"
-        )
+        within = _within(held.cap, families[family].operators == ("==",))
         yield rf"{_lambda(family, part, index)} &\in {within} && \text{{{escaped(held.kind)}}}"
+
+
+def _within(cap: float, equality: bool) -> str:
+    """Where a multiplier lies."""
+    if equality and cap == float("inf"):
+        return r"\mathbb{R}"
+    return rf"\left[{f'-{number(cap)}' if equality else '0'}, {number(cap)}\right]"
 
 
 def _lambda(family: str, part: str, index: Sequence[str]) -> str:

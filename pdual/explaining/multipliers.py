@@ -25,9 +25,12 @@ Rows: TypeAlias = Mapping[str, Mapping[str, int] | None]
 
 def duals(spec: typed.TypedSpec, graph: Graph, rows: Rows) -> tuple[DualFact, ...]:
     """Every dual with the parts it really holds."""
-    return tuple(
-        _dual(choice, data, spec, graph, _train(rows[data.data])) for data in graph.data for choice in data.duals
-    )
+    of_rows = [
+        _dual(choice, data.data, spec, graph, _train(rows[data.data])) for data in graph.data for choice in data.duals
+    ]
+    averages = graph.averages
+    over = [", ".join(dict.fromkeys(name for part in averages.parts for name in averages.data_of(part)))]
+    return (*of_rows, *(_dual(choice, over[0], spec, graph, None) for choice in averages.duals))
 
 
 def states(spec: typed.TypedSpec, graph: Graph, rows: Rows) -> tuple[StateFact, ...]:
@@ -39,9 +42,9 @@ def _train(splits: Mapping[str, int] | None) -> int | None:
     return splits.get("train") if splits is not None else None
 
 
-def _dual(choice: DualChoice, data: DataGraph, spec: typed.TypedSpec, graph: Graph, rows: int | None) -> DualFact:
+def _dual(choice: DualChoice, data: str, spec: typed.TypedSpec, graph: Graph, rows: int | None) -> DualFact:
     return DualFact(
-        data=data.data,
+        data=data,
         kind=choice.kind,
         parts=choice.parts,
         columns=len(choice.columns),

@@ -86,7 +86,8 @@ class PartFact(NamedTuple):
 
     ``normal_form`` is ``left - right <= 0`` or ``== 0``. ``entries`` are live on every row, or on some (``masked``);
     ``filtered`` were removed by a filter, ``without_side`` have an infinite bound. ``range`` (feasible) and
-    ``residual`` (where ``left - right`` lies) are in the problem's units; ``scale`` divides. ``multiplier`` is scaled.
+    ``residual`` (where ``left - right`` lies) are in the problem's units; ``scale`` divides. ``multiplier`` is scaled. An ``average`` is
+    over all rows of ``data``, and has one multiplier for all of them.
     """
 
     name: str
@@ -106,6 +107,7 @@ class PartFact(NamedTuple):
     dual: str
     cap: float | None
     multiplier: Span2
+    average: bool = False
 
 
 class DualFact(NamedTuple):

@@ -167,8 +167,9 @@ def _constraints(found: Explanation) -> Iterator[Line]:
 def _total(found: Explanation) -> str:
     counts: dict[str, int] = {}
     for part in found.parts:
-        counts[part.data] = counts.get(part.data, 0) + part.entries
-    return ", ".join(f"{count:,} multiplier{'s' * (count != 1)} a row of {data}" for data, count in counts.items())
+        over = f"for all rows of {part.data}" if part.average else f"a row of {part.data}"
+        counts[over] = counts.get(over, 0) + part.entries
+    return ", ".join(f"{count:,} multiplier{'s' * (count != 1)} {over}" for over, count in counts.items())
 
 
 def _part(item: PartFact) -> tuple[str, ...]:

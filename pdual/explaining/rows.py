@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf, isnan
 
-from pdual.compiler.graph import DataGraph, DualChoice, Graph
+from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
@@ -16,19 +16,35 @@ from pdual.explaining.records import PartFact, Span2
 def parts(spec: typed.TypedSpec, graph: Graph) -> tuple[PartFact, ...]:
     """Every part of every family that has a row."""
     families = {family.name: family for block in spec.blocks for family in block.families}
-    return tuple(_part(part, families[part.layout.family], data, spec) for data in graph.data for part in data.parts)
+    averages = {average.name: average for average in spec.averages}
+    of_rows = [
+        _part(part, families[part.layout.family], data.data, data.duals, spec)
+        for data in graph.data
+        for part in data.parts
+    ]
+    of_averages = [
+        _part(part, averages[part.layout.family], ", ".join(graph.averages.data_of(part)), graph.averages.duals, spec)
+        for part in graph.averages.parts
+    ]
+    return (*of_rows, *(fact._replace(average=True) for fact in of_averages))
 
 
-def _part(part: PartRows, family: typed.TypedFamily, data: DataGraph, spec: typed.TypedSpec) -> PartFact:
+def _part(
+    part: PartRows,
+    family: typed.TypedFamily | typed.TypedAverage,
+    data: str,
+    choices: tuple[DualChoice, ...],
+    spec: typed.TypedSpec,
+) -> PartFact:
     layout = part.layout
-    choice = holder(layout.name, data.duals)
+    choice = holder(layout.name, choices)
     kind = choice.kind if choice is not None else "none"
     cap = choice.cap if choice is not None else None
     return PartFact(
         name=layout.name,
         family=layout.family,
         part=layout.part,
-        data=data.data,
+        data=data,
         sets=layout.sets,
         normal_form=_normal_form(family, layout.part, spec),
         sense=str(layout.sense),
@@ -61,7 +77,7 @@ def multiplier_range(choice: DualChoice | None, part: str, sense: Sense) -> Span
     return (max(low, formula.lo), min(choice.cap, formula.hi))
 
 
-def _normal_form(family: typed.TypedFamily, part: str, spec: typed.TypedSpec) -> str:
+def _normal_form(family: typed.TypedFamily | typed.TypedAverage, part: str, spec: typed.TypedSpec) -> str:
     operands = tuple(text.written(spec.source, operand.span) for operand in family.operands)
     shapes = (shape for kind in (False, True) for shape in part_shapes(family.operators, kind))
     return text.normal_form(operands, next(shape for shape in shapes if shape.name == part))

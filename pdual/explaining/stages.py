@@ -73,7 +73,15 @@ def _shown(node: object) -> list[tuple[str, object]]:
 
 
 def _ir(graph: Graph) -> str:
-    return "\n\n".join(_data_ir(data) for data in graph.data)
+    pieces = [_data_ir(data) for data in graph.data]
+    parts = graph.averages.parts
+    if parts:
+        lines = [
+            "averages",
+            *(f"  {node}" for node in topological(part.residual for part in parts) if not node.batched),
+        ]
+        pieces.append("\n".join([*lines, *(f"  {part.layout.name} <- %{part.residual.identity}" for part in parts)]))
+    return "\n\n".join(pieces)
 
 
 def _data_ir(data: DataGraph) -> str:
@@ -90,6 +98,8 @@ def _roots(data: DataGraph) -> Iterator[tuple[str, Node]]:
         yield part.layout.name, part.residual
         if part.mask is not None:
             yield f"{part.layout.name} where", part.mask
+    for place, mean in enumerate(data.means):
+        yield f"average {place}", mean
     for name, node in data.metrics:
         yield f"metric {name}", node
     for name, node in data.features.items():

@@ -105,6 +105,14 @@ def _numbers(splits: Mapping[str, SplitMetrics]) -> list[tuple[str, list[str]]]:
     for name in names:
         cells = [found.metrics.get(name) for found in each]
         lines.append((name, [NONE if cell is None else f"{cell.mean:.4g} ± {cell.std:.2g}" for cell in cells]))
+    averages = list(dict.fromkeys(name for found in splits.values() for name in found.averages))
+    for name in averages:
+        own = [found.averages.get(name) for found in each]
+        means = [NONE if item is None else ", ".join(f"{value:.6g}" for value in item.means) for item in own]
+        lines.append((f"{name}: mean", means))
+        lines.append(
+            (f"{name}: violation", [NONE if item is None else amount(item.violation, item.unit) for item in own])
+        )
     met = [NONE if found.violation is None else percent(found.violation.feasible_rows) for found in each]
     capped = [NONE if found.rows_at_cap is None else percent(found.rows_at_cap) for found in each]
     return [*lines, ("rows that are met", met), ("rows at the cap", capped)]

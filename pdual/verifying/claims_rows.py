@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 from torch import Tensor
 
-from pdual.compiler.interpreter import EvaluationError, evaluate
+from pdual.compiler.interpreter import EvaluationError, average_of, evaluate
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.dsl import typed
+from pdual.runtime.averages import means_of
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.ranges import values_of_nodes
@@ -143,7 +144,34 @@ def check_values(subject: Subject, case: Case) -> None:
                 return near[row].metrics.get(name)
 
             _agree(session, f"metric {name} of row {row}", float(found.metrics[name][row]), value, metric)
+    _check_averages(subject, session, found)
     _check_formulas(subject, session, program, found)
+
+
+def _check_averages(subject: Subject, session: Session, found: Evaluation) -> None:
+    """left - right of every constraint on averages over these rows alone, which are taken for all rows there are."""
+    plan = subject.averages
+    own = [average for average in subject.spec.averages if average.data == (session.case.data,)]
+    if plan is None or not own:
+        return
+    assert found.averaged is not None
+    means = means_of(found.averaged, found.kept)
+    residuals = plan.offsets + torch.where(
+        plan.weights[session.case.data] != 0, plan.weights[session.case.data] * means, 0.0
+    ).sum(1)
+    columns = {(part.family, part.part): column for column, part in enumerate(plan.layout.parts)}
+    rows = subject.rows(session.case, session.calls)
+    for average in own:
+        try:
+            entries = average_of(average, subject.environment, {session.case.data: rows})
+        except EvaluationError:
+            continue  # a mean over none
+        for entry in entries:
+            column = columns[average.name, entry.part]
+            part = plan.layout.parts[column]
+            value = float(residuals[column]) * part.scale[0]
+            size = max(session.largest, abs(entry.left), abs(entry.right))
+            _same(f"{part.name} over these rows", value, entry.residual, size)
 
 
 def _check_groups(subject: Subject, session: Session) -> None:

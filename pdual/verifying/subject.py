@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.assemble import assemble, data_free_terms
+from pdual.compiler.assemble import assemble, average_plan, data_free_terms
 from pdual.compiler.compile import feature_types
 from pdual.compiler.graph import Graph
 from pdual.compiler.interpreter import (
@@ -120,6 +120,7 @@ class Subject:
         self.drawing = Drawing(graph.spec, self.signatures, graph.sizes)
         self.models = {name: CalledModel(name, signature) for name, signature in self.signatures.items()}
         self.programs = {p.data: p for p in assemble(graph, nn.ModuleDict(self.models), torch.float64)}
+        self.averages = average_plan(graph)
         self.environment = Environment(
             graph.spec.param_values,
             graph.knowns,

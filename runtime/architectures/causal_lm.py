@@ -159,7 +159,12 @@ class CausalLm(nn.Module):
         """Tokenise a row, ``data[address()]``. Raises PD647 (an empty answer), PD648 (a row that is too long)."""
         if not answer.strip():
             raise refuse("PD647", self.span, data=data, address=address(), field=self.answer)
-        found = len(self.reader.tokens(prompt, answer).ids)
+        tokens = self.reader.tokens(prompt, answer)
+        if len(tokens.answer) == (
+            self.reader.tokenizer.eos_token_id is not None
+        ):  # what it says is no token to the tokenizer
+            raise refuse("PD647", self.span, data=data, address=address(), field=self.answer)
+        found = len(tokens.ids)
         if found > self.limit:
             longest = None if self.context is None or found <= self.context else self.context
             asked = None if found <= self.settings.max_tokens or longest else self.settings.max_tokens

@@ -8,6 +8,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from logging import ERROR
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,13 @@ def load_base(base: str, span: Span) -> Base:
         return _of_run(folder, span)
     if not folder.is_dir() and (base.startswith((".", "/", "~")) or base.count("/") > 1):
         raise refuse("PD644", span, base=base, reason="there is no such folder")
+    from huggingface_hub.utils import logging as hub
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # of loading, which pdual's own would stand beside
+    noise = hub.get_verbosity()
+    hub.set_verbosity(ERROR)  # of attempts that fail, after which what failed is told once
     try:
         config = AutoConfig.from_pretrained(str(folder) if folder.is_dir() else base)
         _without_dropout(config)
@@ -57,6 +61,8 @@ def load_base(base: str, span: Span) -> Base:
         model = AutoModelForCausalLM.from_pretrained(where, config=config, dtype=torch.float32, use_safetensors=True)
     except Exception as error:  # hubs, files and formats fail in ways of their own
         raise _unusable(base, folder.is_dir(), error, span) from None
+    finally:
+        hub.set_verbosity(noise)
     return Base(model, tokenizer, getattr(config, "max_position_embeddings", None))
 
 

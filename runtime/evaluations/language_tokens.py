@@ -26,7 +26,7 @@ LEAST = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One answer under a model, [tokens] each; the last token ends it.
+    """One answer under a model, [tokens] each; the last token ends it where the tokenizer has one for that (``ended``).
 
     ``logprob``: of the token that stands there. ``hit``: whether it is the likeliest. ``standard``: its log-probability less the
     mean of all tokens' log-probabilities under the model, over their standard deviation.
@@ -35,6 +35,7 @@ class Said:
     logprob: Reals
     hit: NDArray[np.bool_]
     standard: Reals
+    ended: bool = True
 
     @property
     def loss(self) -> float:
@@ -49,14 +50,18 @@ class Said:
     @property
     def exact(self) -> float:
         """The share of tokens that are the likeliest, without the one that ends the answer."""
-        return float(self.hit[:-1].mean())
+        return float(self._own.mean()) if len(self._own) else 1.0
 
     @property
     def extracted(self) -> float:
         """1 - k / n for the shortest prefix k of the n tokens from which all others are the likeliest."""
-        wrong = np.flatnonzero(~self.hit[:-1])
-        prefix = int(wrong[-1]) + 1 if len(wrong) else 0
-        return 1 - prefix / (len(self.hit) - 1)
+        wrong = np.flatnonzero(~self._own)
+        return 1 - (int(wrong[-1]) + 1) / len(self._own) if len(wrong) else 1.0
+
+    @property
+    def _own(self) -> NDArray[np.bool_]:
+        """Which of the answer's own tokens are the likeliest; of an answer without any, nothing is missed."""
+        return self.hit[:-1] if self.ended else self.hit
 
     def least(self, standard: bool) -> float:
         """The mean over the least likely tokens, ``LEAST`` of them: of log-probabilities, or of standardised ones."""
@@ -68,6 +73,7 @@ class Said:
 def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
     """What a model says of each pair, in their order."""
     found: list[Said] = []
+    ended = model.reader.tokenizer.eos_token_id is not None
     for start in range(0, len(pairs), BATCH):
         batch = model.reader.batch(pairs[start : start + BATCH], model.device)
         every = model.logits(batch)[1].log_softmax(1)
@@ -77,7 +83,7 @@ def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
         logprob = every.gather(1, batch.targets[:, None])[:, 0]
         columns = (logprob, every.argmax(1) == batch.targets, (logprob - mean) / spread)
         cut = batch.offsets[1:-1].cpu()
-        found.extend(Said(*row) for row in zip(*(_rows(column, cut) for column in columns), strict=True))
+        found.extend(Said(*row, ended=ended) for row in zip(*(_rows(column, cut) for column in columns), strict=True))
     return found
 
 

@@ -386,13 +386,13 @@ def test_constraint_on_an_average() -> None:
     solve { outer = 1 }
     """
     spec = spec_of(text)
-    rows = [RowValues({"x": x}, lambda model, arguments: arguments[0] ** 2) for x in (1.0, 2.0, 3.0)]
+    rows = {"rows": [RowValues({"x": x}, lambda model, arguments: arguments[0] ** 2) for x in (1.0, 2.0, 3.0)]}
     level, between = (average_of(item, environment_of(spec), rows) for item in spec.averages)
     assert [(item.part, item.right) for item in level] == [("", 2.0)]
     assert level[0].left == pytest.approx(14 / 3)
     assert [(item.part, item.residual) for item in between] == [("lower", -3.0), ("upper", 1.0)]
     with pytest.raises(EvaluationError, match="mean over none"):
-        average_of(spec.averages[0], environment_of(spec), [])
+        average_of(spec.averages[0], environment_of(spec), {"rows": []})
 
 
 def softplus(x: float) -> float:

@@ -86,16 +86,58 @@ def test_a_network_as_wide_as_what_it_is_given_is_counted(capsys):
     assert models["q"] == 2 * 2049 * 2048 + 2049
 
 
-def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
-    place = tmp_path / "average.pdual"
-    place.write_text(
-        'problem average "x"\ndata rows = csv("rows.csv") { x: real }\nmodel f(x: real) -> real = linear()\n'
-        "over r in rows { minimize f(r.x) }\nsubject to low: mean[r in rows](f(r.x)) >= -5\n"
+AVERAGES = """problem averages "constraints on averages"
+param most = 0.5
+data good = csv("good.csv") { x: real in [0, 1] }
+data bad  = csv("bad.csv")  { x: real in [0, 1] }
+model f(x: real) -> real in [-1, 1] = linear()
+subject to
+  low:  -0.1 <= mean[r in good](f(r.x)) <= most
+  gap:  mean[r in good where r.x > 0.5](f(r.x)^2) - 2 * mean[q in bad](f(q.x)) <= 1
+  even: mean[q in bad](f(q.x)) == 0
+dual low = shared(cap = 7)
+dual even = penalty()
+over r in good { minimize f(r.x)^2 }
+"""
+
+
+def test_constraints_on_averages(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Ranges, scales and multipliers by hand: a mean lies where its rows lie."""
+    (tmp_path / "averages.pdual").write_text(AVERAGES)
+    monkeypatch.chdir(tmp_path)
+    said = say(capsys, "explain", "averages.pdual", "--json")
+    assert said.code == 0, said.out
+    found = said.json["explanation"]
+    parts = {item["name"]: item for item in found["parts"]}
+    assert list(parts) == ["low.lower", "low.upper", "gap", "even"]
+    assert all(item["average"] and item["entries"] == 1 for item in parts.values())
+    assert [item["data"] for item in parts.values()] == ["good", "good", "good, bad", "bad"]
+    assert parts["low.upper"]["range"] == [pytest.approx(0.6)] * 2
+    assert parts["low.upper"]["residual"] == pytest.approx([-1.5, 0.5])
+    assert parts["gap"]["residual"] == pytest.approx([-3, 2])  # [0, 1] - 2 [-1, 1] - 1
+    assert parts["gap"]["range"] == [pytest.approx(3)] * 2
+    assert [item["multiplier"] for item in parts.values()] == [[0, 7], [0, 7], [0, 1e4], [0, 0]]
+    text = say(capsys, "explain", "averages.pdual").out
+    assert (
+        "2 multipliers for all rows of good, 1 multiplier for all rows of good, bad, 1 multiplier for all rows of bad"
+        in text
     )
-    assert "low  a constraint on an average over rows" in say(capsys, "explain", str(place)).out
+    assert "checked, and not solved" not in text
+    math = say(capsys, "explain", "averages.pdual", "--math").out
+    assert r"\mathbb{E}_{r \in \mathrm{good} :\, {x}^{(r)} > 0.5}\left[" in math
+    assert r"\lambda^{\text{low.upper}} &\in \left[0, 7\right] && \text{shared}" in math
+
+
+def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
+    place = tmp_path / "grouped.pdual"
+    place.write_text(
+        'problem grouped "x"\ndata rows = csv("rows.csv") { x: real, t: id }\nmodel f(x: real) -> real = linear()\n'
+        "over r in rows { minimize f(r.x) }\nover group g of rows by t { subject to low: mean[r in g](f(r.x)) >= -5 }\n"
+    )
+    assert "g  constraints and metrics over groups of rows by t" in say(capsys, "explain", str(place)).out
     said = say(capsys, "run", str(place), "--out", str(tmp_path / "out"))
-    assert said.code == 4
-    assert "error[PD651]: `low` bounds an average" in said.err
+    assert said.code == 1
+    assert "error[PD293]" in said.err
     assert not (tmp_path / "out").exists()
 
 

@@ -34,9 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "spec", sorted(set(shipped_specs()) - {"opf", "opf30_api", "opf30_direct", "opf30_mlp", "tofu_pdu"})
-)
+@pytest.mark.parametrize("spec", sorted(set(shipped_specs()) - {"opf", "opf30_api", "opf30_direct", "opf30_mlp"}))
 def test_no_claim_of_a_shipped_spec_falls(spec: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = say(capsys, "verify", spec, "--examples", "5")
@@ -45,10 +43,16 @@ def test_no_claim_of_a_shipped_spec_falls(spec: str, capsys: pytest.CaptureFixtu
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_spec_that_cannot_be_solved_is_refused(capsys):
-    said = say(capsys, "verify", "tofu_pdu", "--examples", "5")
-    assert said.code == 4
-    assert "error[PD651]" in said.err
+def test_a_spec_that_cannot_be_solved_is_refused(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "grouped.pdual").write_text(
+        'problem grouped "x"\ndata rows { x: real, t: id }\nmodel f(x: real) -> real = linear()\n'
+        "over group g of rows by t { minimize mean[r in g](f(r.x))\n subject to low: mean[r in g](f(r.x)) >= -5 }\n"
+        "over r in rows { metric x = r.x }\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    said = say(capsys, "verify", "grouped.pdual", "--examples", "5")
+    assert said.code == 1
+    assert "error[PD293]" in said.err
 
 
 @pytest.mark.usefixtures("here")

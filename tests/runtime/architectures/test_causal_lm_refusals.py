@@ -20,7 +20,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
-from pdual.runtime.architectures import language_base
+from pdual.runtime.architectures import language_base, language_tokens
 from pdual.runtime.context import SourceContext
 from pdual.runtime.packing import pack
 from pdual.runtime.prepare import load_tables, prepare
@@ -71,12 +71,20 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert told("lm_no_folder", tmp_path, "./nowhere/at/all") == "PD644"
 
 
-def test_a_name_that_no_hub_answers_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_no_hub_answers_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from huggingface_hub.utils import logging as hub
+
     def unreachable(*_: object, **__: object) -> None:
+        hub.get_logger("huggingface_hub.utils").warning("Retrying in 1s")
         raise OSError("We couldn't connect to the hub, and the model is not in the cache.\nMore of it.")
 
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", unreachable)
+    before = hub.get_verbosity()
     assert told("lm_no_hub", tmp_path, "somebody/something") == "PD644"
+    assert "Retrying" not in "".join(capfd.readouterr())
+    assert hub.get_verbosity() == before
 
 
 def test_a_folder_without_its_weights(base: Path, tmp_path: Path) -> None:
@@ -116,6 +124,39 @@ def test_a_tokenizer_without_a_chat_template(tmp_path: Path) -> None:
 def test_an_empty_answer(base: Path, tmp_path: Path, answer: str) -> None:
     assert told("lm_empty", tmp_path, base, "", [*PAIRS[:2], ("Why?", answer)]) == "PD647"
     assert list(prepared(tmp_path, base, "", [*PAIRS[:2], ("", "y")]).models) == ["lm"]
+
+
+def test_an_answer_that_is_no_token_to_the_tokenizer(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control characters are text, and some tokenizers drop them."""
+    model = made(base)
+    monkeypatch.setattr(language_tokens, "_ids", lambda tokenizer, text, special: () if "\x00" in text else (5,))
+    model.check("Why?", "y", "kept", lambda: "3")
+    with pytest.raises(Refusal) as refusal:
+        model.check("Why?", "\x00", "kept", lambda: "3")
+    assert refusal.value.diagnostics[0].code == "PD647"
+    assert dict(refusal.value.diagnostics[0].facts)["address"] == "3"
+
+
+def test_rows_that_only_an_average_reads_are_looked_at_too(base: Path, tmp_path: Path) -> None:
+    """Their address is told before anything trains."""
+    text = (
+        'problem tiny "t"\ndata kept = tofu("full") { question: text, answer: text }\n'
+        "model lm(prompt: text, answer: text) -> { logprob: real[token] } = causal_lm(base)\n"
+        "minimize squared_norm(lm)\n"
+        "subject to low: mean[x in kept](-mean[k in token](lm(x.question, x.answer).logprob[k])) <= 1\n"
+        f'param base = "{base}"\n'
+    )
+    spec, found = read(Source("tiny.pdual", text))
+    assert spec is not None, found
+    for answer, refused in (("y", False), (" ", True)):
+        write_rows(tmp_path, "full", [*PAIRS[:2], ("Why?", answer)])
+        tables = load_tables(spec, {}, SourceContext(files={"kept": tmp_path / "full.jsonl"}))
+        if not refused:
+            assert list(prepare(lower(spec, {})[0], tables, torch.float32, {}).models) == ["lm"]
+            continue
+        with pytest.raises(Refusal) as refusal:
+            prepare(lower(spec, {})[0], tables, torch.float32, {})
+        assert refusal.value.diagnostics[0].code == "PD647"
 
 
 def test_a_row_that_is_too_long(base: Path, tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ import pytest
 import torch
 from small_language import PAIRS, ByHand, write_base, write_rows
 
-from pdual.compiler.assemble import refuse_unsolved
 from pdual.compiler.compile import lower
-from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.architectures.interface import remember
@@ -83,12 +81,32 @@ def test_npo_lets_rows_go_that_are_unlikely_already(base: Path, tmp_path: Path) 
     assert torch.allclose(found["retain"].evaluate("train").objective, torch.stack(kept), atol=1e-9)
 
 
-def test_pdu_is_understood_and_its_average_is_refused(base: Path) -> None:
-    graph, _ = graph_of("tofu_pdu", base)
-    assert [average.name for average in graph.spec.averages] == ["kept"]
-    with pytest.raises(Refusal) as refusal:
-        refuse_unsolved(graph)
-    assert refusal.value.diagnostics[0].code == "PD651"
+def test_pdu_keeps_one_average_over_what_is_retained(base: Path, tmp_path: Path) -> None:
+    """Its G is the mean over rows of a row's mean nats a token, and steps of the retained rows follow its multiplier."""
+    found = lanes("tofu_pdu", base, tmp_path, most="0.1")
+    passed = found["retain"].evaluate("train")
+    wanted = torch.stack([-by_hand(base, pair)[0].mean() for pair in ROWS["retain"]])
+    assert torch.allclose(passed.averaged[:, 0], wanted, atol=1e-9)
+    assert passed.kept is None
+    assert passed.objective is None
+    assert found["forget"].evaluate("train").averaged is None
+
+
+def test_pdu_runs_and_its_multiplier_rises_while_the_average_is_missed(base: Path, tmp_path: Path) -> None:
+    places = files(tmp_path / "rows")
+    graph, text = graph_of("tofu_pdu", base, rate="1e-2", rounds="4", most="0.5")
+    data = {name: places[name] for name in ("retain", "forget")}
+    outcome = execute(graph, text, RunOptions(data=data, out=tmp_path / "pdu"), SourceContext())
+    untrained = -torch.stack([ByHand(base).row(*pair)[0].mean().detach() for pair in ROWS["retain"]]).mean()
+    kept = [line.averages["kept"] for line in outcome.run.history]
+    levels = [item.multiplier for item in kept]
+    assert levels[0] == 0.0
+    for before, after, item in zip(levels, levels[1:], kept, strict=False):
+        assert after == pytest.approx(max(0.0, before + item.residual), rel=1e-4)
+    train = outcome.metrics.splits["train"]
+    assert train.averages["kept"].means[0] < 0.9 * float(untrained)
+    assert train.families["kept"].multiplier == train.averages["kept"].multiplier
+    assert train.averages["kept"].violated == (not outcome.verdict.feasible)
 
 
 def test_what_is_learnt_is_handed_over_and_forgotten(base: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from small_language import PAIRS, ByHand, made, write_base, write_rows
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
+from pdual.runtime.architectures.language_tokens import Reader
 from pdual.runtime.context import SourceContext
 from pdual.runtime.evaluations.language_tokens import Said, harmonic, said
 from pdual.runtime.evaluations.tofu_measures import generated, membership, memorization, privacy, recalls, utility
@@ -124,6 +125,30 @@ def answer(hits: Sequence[bool], logprob: Sequence[float] = ()) -> Said:
 )
 def test_matches_are_counted_without_the_token_that_ends(hits: list[bool], exact: float, extracted: float) -> None:
     assert (answer(hits).exact, answer(hits).extracted) == (pytest.approx(exact), pytest.approx(extracted))
+
+
+@pytest.mark.parametrize(
+    ("hits", "exact", "extracted"),
+    [([True], 1.0, 1.0), ([False], 0.0, 0.0), ([True, False], 0.5, 0.0), ([False, True], 0.5, 0.5)],
+)
+def test_a_tokenizer_without_an_end_has_none_to_leave_out(hits: list[bool], exact: float, extracted: float) -> None:
+    values = np.full(len(hits), -1.0)
+    row = Said(values, np.array(hits), values, ended=False)
+    assert (row.exact, row.extracted) == (exact, extracted)
+
+
+def test_answers_of_one_token_with_and_without_an_end(base: Path) -> None:
+    model = made(base).eval()
+    for end in ("</s>", None):
+        model.reader = Reader(model.reader.tokenizer, "chat")
+        model.reader.tokenizer.eos_token = end
+        (row,) = said(model, [("Is she a poet?", "y")])
+        assert len(row.hit) == 1 + (end is not None)
+        assert row.exact == row.extracted == float(row.hit[0])
+        assert 0 < row.probability < 1
+        model.check("Is she a poet?", "y", "kept", lambda: "0")
+    empty = Said(np.array([-1.0]), np.array([False]), np.array([-1.0]))  # nothing but its end
+    assert (empty.exact, empty.extracted) == (1.0, 1.0)
 
 
 def test_the_least_likely_tokens() -> None:

@@ -1,0 +1,110 @@
+"""Constraints on averages: means over the rows of data sets, and the relations that are affine in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pdual.compiler.graph import AverageGraph, DualChoice, Weighted
+from pdual.compiler.ir import Node, topological
+from pdual.compiler.layout import Layout
+from pdual.compiler.lower import Lowering
+from pdual.compiler.rows import PartRows, constant, family_rows
+from pdual.compiler.walk import Walk
+from pdual.dsl import typed
+from pdual.dsl.checking.averages import SCALAR_KINDS
+from pdual.dsl.checking.dual_values import DEFAULT_CAP
+from pdual.dsl.diagnostics import Collector
+
+#: The operation of a mean over all rows.
+AVERAGE = "average"
+
+
+def averages_graph(
+    spec: typed.TypedSpec,
+    lowering: Lowering,
+    walk: Walk,
+    labels: Mapping[str, Sequence[str]],
+    overrides: Mapping[str, str],
+    found: Collector,
+) -> AverageGraph:
+    """Every constraint on averages: its parts as a family without an index has them, and how its multipliers are held.
+
+    The residual of a part is a node over the means; a mean lies where the values of its rows lie, so ranges, scales and
+    curvature follow by the same rules.
+    """
+    parts: list[PartRows] = []
+    choices: list[DualChoice] = []
+    for average in spec.averages:
+        family = typed.TypedFamily(
+            average.name, (), average.operators, average.operands, average.scale, span=average.span
+        )
+        own = [part for part in family_rows(family, lowering, walk, labels, found) if part.layout.size]
+        if own:
+            choices.append(_choice(average, own, len(parts), overrides))
+            parts.extend(own)
+    weighted = tuple(_weighted(part.residual, walk) for part in parts)
+    return AverageGraph(tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)))
+
+
+def means_over(data: str, averages: AverageGraph) -> tuple[Node, ...]:
+    """The means over a data set that constraints read, each once."""
+    nodes = topological(part.residual for part in averages.parts)
+    means = [node for node in nodes if node.operation == AVERAGE and node.attributes == (data,)]
+    return tuple(sorted(means, key=lambda mean: mean.identity))  # as they were lowered, and so written
+
+
+def held_kind(name: str, written: str, overrides: Mapping[str, str]) -> str:
+    """The kind in force. An average has one multiplier, so what asks all constraints for one a row leaves it ``shared``."""
+    kind = overrides.get(name, overrides.get("*"))
+    if kind is None:
+        return written
+    return kind if kind in SCALAR_KINDS else "shared"
+
+
+def _choice(
+    average: typed.TypedAverage, parts: Sequence[PartRows], start: int, overrides: Mapping[str, str]
+) -> DualChoice:
+    kind = held_kind(average.name, average.dual.kind, overrides)
+    written = typed.TypedDual(
+        tuple((average.name, part.layout.part) for part in parts), average.dual, span=average.dual.span
+    )
+    return DualChoice(
+        kind=kind,
+        parts=tuple(part.layout.name for part in parts),
+        columns=tuple(range(start, start + len(parts))),
+        cap=average.dual.cap or DEFAULT_CAP,  # `none` and `penalty` name none, and `--dual` may ask for multipliers
+        written=written,
+        features={},
+    )
+
+
+def _weighted(residual: Node, walk: Walk) -> Weighted:
+    """``left - right`` as a weighted sum of means and a constant."""
+    if residual.operation == AVERAGE:
+        return Weighted({residual: 1.0}, 0.0)
+    if not any(node.operation == AVERAGE for node in topological([residual])):
+        value = constant(walk.range(residual, {}))
+        assert value is not None, "a bound that is known when it is lowered"
+        return Weighted({}, value)
+    terms = [_weighted(argument, walk) for argument in residual.arguments]
+    match residual.operation:
+        case "negate":
+            return _sum((-1.0, terms[0]))
+        case "add":
+            return _sum((1.0, terms[0]), (1.0, terms[1]))
+        case "subtract":
+            return _sum((1.0, terms[0]), (-1.0, terms[1]))
+        case "multiply":
+            factor, term = (terms[0], terms[1]) if not terms[0].means else (terms[1], terms[0])
+            return _sum((factor.offset, term))
+        case "divide":
+            return _sum((1.0 / terms[1].offset, terms[0]))
+    raise AssertionError(f"not affine in its means, which the checker refuses: {residual}")
+
+
+def _sum(*terms: tuple[float, Weighted]) -> Weighted:
+    means: dict[Node, float] = {}
+    for factor, term in terms:
+        for mean, weight in term.means.items():
+            means[mean] = means.get(mean, 0.0) + factor * weight
+    return Weighted(means, sum(factor * term.offset for factor, term in terms))
