@@ -33,7 +33,7 @@ over x in kept {{
   minimize -sum[k in token](now.logprob[k])
 }}
 solve {{ outer = 1, descent = adam(lr = 1e-3, batch = 2, epochs = 1) }}
-param base = "{base}"
+param base = "BASE"
 """
 
 
@@ -44,7 +44,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def prepared(folder: Path, base: Path | str, settings: str = "", pairs: Any = PAIRS) -> Any:
     write_rows(folder, "full", pairs)
-    spec, found = read(Source("tiny.pdual", SPEC.format(base=base, settings=settings)))
+    spec, found = read(Source("tiny.pdual", SPEC.format(settings=settings)), {"base": str(base)})
     assert spec is not None, found
     graph, _ = lower(spec, {})
     tables = load_tables(spec, {}, SourceContext(file=None, files={"kept": folder / "full.jsonl"}))
@@ -56,7 +56,7 @@ def told(name: str, folder: Path, base: Path | str, settings: str = "", pairs: A
     with pytest.raises(Refusal) as refusal:
         prepared(folder, base, settings, pairs)
     (item,) = refusal.value.diagnostics
-    printed = render(item, Source("tiny.pdual", SPEC.format(base="BASE", settings=settings))) + "\n"
+    printed = render(item, Source("tiny.pdual", SPEC.format(settings=settings))) + "\n"
     printed = printed.replace(str(base), "BASE")
     golden.hold(Path(__file__).parent / "refusals" / name, printed)
     return item.code
@@ -197,7 +197,7 @@ def test_more_layers_than_there_are(base: Path, tmp_path: Path) -> None:
 
 def test_half_without_an_adapter_and_a_template_that_is_none(base: Path) -> None:
     for settings, code in ((", half = true", "PD219"), (', template = "chatty"', "PD217")):
-        _, found = read(Source("tiny.pdual", SPEC.format(base=base, settings=settings)))
+        _, found = read(Source("tiny.pdual", SPEC.format(settings=settings)), {"base": str(base)})
         assert [item.code for item in found] == [code]
 
 

@@ -40,12 +40,13 @@ SPEC = (
 )
 TUNE = """problem tune "t"
 data kept = tofu("full") {{ question: text, answer: text }}
-model lm(prompt: text, answer: text) -> {{ logprob: real[token] }} = causal_lm("{base}"{settings})
+model lm(prompt: text, answer: text) -> {{ logprob: real[token] }} = causal_lm(base{settings})
 over x in kept {{
   let now = lm(x.question, x.answer)
   minimize -sum[k in token](now.logprob[k])
 }}
 solve {{ outer = 6, descent = adam(lr = 3e-3, batch = 2, epochs = 4) }}
+param base = "BASE"
 """
 
 
@@ -63,7 +64,8 @@ def files(tmp_path: Path) -> Mapping[str, Path]:
 
 
 def graph_of(text: str, base: Path, dual: str | None = None, **params: str) -> Any:
-    overrides = {"base": str(base), "rows": "3", "rate": "3e-3", **params} if "param base" in text else {}
+    given = {"base": str(base), "rows": "3", "rate": "3e-3", **params}
+    overrides = {name: value for name, value in given.items() if f"param {name} " in text}
     spec, found = read(Source("tiny.pdual", text), overrides)
     assert spec is not None, found
     return lower(spec, {}, {"*": dual} if dual else {})[0]
@@ -164,8 +166,8 @@ def state_of(outcome: Outcome) -> tuple[Mapping[str, torch.Tensor], Any]:
 
 @pytest.mark.parametrize("settings", ["", ", lora = 2", ", layers = 1"])
 def test_a_run_is_handed_over_as_a_base(base: Path, files: Mapping[str, Path], tmp_path: Path, settings: str) -> None:
-    text = TUNE.format(base=base, settings=settings)
-    tuned = ran(graph_of(text, base), text, {"kept": files["forget"]}, tmp_path / "tuned")
+    text, kept = TUNE.format(settings=settings), {"kept": files["forget"]}
+    tuned = ran(graph_of(text, base), text, kept, tmp_path / "tuned", overrides={"base": str(base)})
     model = tuned.run.problem.models["lm"]
     assert isinstance(model, CausalLm)
     logprobs = said(model.double())
@@ -176,8 +178,8 @@ def test_a_run_is_handed_over_as_a_base(base: Path, files: Mapping[str, Path], t
     assert float(logprobs.sum()) > float(untuned.sum()) + 1
     # A run on top of that run, and one on top of it.
     for base_of, out in (("tuned", "second"), ("second", "third")):
-        further = TUNE.format(base=tmp_path / base_of, settings=settings).replace("outer = 6", "outer = 1")
-        ran(graph_of(further, base), further, {"kept": files["forget"]}, tmp_path / out)
+        further, on = text.replace("outer = 6", "outer = 1"), tmp_path / base_of
+        ran(graph_of(further, on), further, kept, tmp_path / out, overrides={"base": str(on)})
     assert float(said(made(tmp_path / "third")).sum()) > float(untuned.sum()) + 1
 
 
