@@ -173,13 +173,13 @@ class Averages:
             if lane.name in self._means
         ]
         whole = [means.rows <= size and weights is None for means, _, _, size, weights in batches]
-        for (means, *batch), exact in zip(batches, whole, strict=True):
+        for (means, ids, found, size, weights), exact in zip(batches, whole, strict=True):
             if exact:
-                means.follow(*batch)
+                means.follow(ids, found, size, weights)
         factors, level = self._linear(warming_up)
-        for (means, *batch), exact in zip(batches, whole, strict=True):
+        for (means, ids, found, size, weights), exact in zip(batches, whole, strict=True):
             if not exact:
-                means.follow(*batch)
+                means.follow(ids, found, size, weights)
         return factors, level
 
     def _linear(self, warming_up: bool) -> tuple[Mapping[str, Tensor], Tensor]:

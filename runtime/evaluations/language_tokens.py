@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypeAlias
 
@@ -83,7 +83,9 @@ def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
         logprob = every.gather(1, batch.targets[:, None])[:, 0]
         columns = (logprob, every.argmax(1) == batch.targets, (logprob - mean) / spread)
         cut = batch.offsets[1:-1].cpu()
-        found.extend(Said(*row, ended=ended) for row in zip(*(_rows(column, cut) for column in columns), strict=True))
+        found.extend(
+            replace(Said(*row), ended=ended) for row in zip(*(_rows(column, cut) for column in columns), strict=True)
+        )
     return found
 
 
