@@ -144,9 +144,9 @@ def test_rows_that_only_an_average_reads_are_looked_at_too(base: Path, tmp_path:
         "model lm(prompt: text, answer: text) -> { logprob: real[token] } = causal_lm(base)\n"
         "minimize squared_norm(lm)\n"
         "subject to low: mean[x in kept](-mean[k in token](lm(x.question, x.answer).logprob[k])) <= 1\n"
-        f'param base = "{base}"\n'
+        'param base = "BASE"\n'
     )
-    spec, found = read(Source("tiny.pdual", text))
+    spec, found = read(Source("tiny.pdual", text), {"base": str(base)})
     assert spec is not None, found
     for answer, refused in (("y", False), (" ", True)):
         write_rows(tmp_path, "full", [*PAIRS[:2], ("Why?", answer)])
