@@ -25,13 +25,14 @@ def diverged(
     outer: int,
     step: int,
     saved: int | None,
+    first: bool = False,
 ) -> Refusal:
     """The refusal (PD601) for a loss that is not finite, naming the first entry that is not; PD606 where a group has
     nothing to average.
 
     ``batches`` are the rows of the step, per data set; ``saved`` is the outer iteration of the last state
     that was saved. Weights that are themselves not finite are named instead of a row: every row would be to
-    blame.
+    blame. ``first``: no step was taken before.
     """
     batches = list(batches)
     for program, table, rows in batches:
@@ -41,7 +42,8 @@ def diverged(
             return refuse("PD606", data=program.data, field=program.grouped_by, address=address)
     broken = next((name for name, model in models.items() if not finite(model.parameters())), None)
     found = None if broken else next((place for batch in batches if (place := _first(*batch))), None)
-    return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, **(found or {}))
+    taken = 0 if first else None
+    return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, taken=taken, **(found or {}))
 
 
 def unaveraged(found: Pass, table: Table) -> RowBatch | None:

@@ -370,7 +370,7 @@ class Solver:
     def _diverged(self, batches: list[RowBatch]) -> Exception:
         self._models.eval()
         rows = [(lane.program, lane.table, rows) for lane, rows in zip(self._lanes, batches, strict=True)]
-        return diverged(self._models, rows, self._iteration, self._step + 1, self._saved)
+        return diverged(self._models, rows, self._iteration, self._step + 1, self._saved, first=self._taken == 0)
 
     def _refuse_nothing(self) -> None:
         if not self._weights:

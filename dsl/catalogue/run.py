@@ -15,7 +15,10 @@ ENTRIES: tuple[Entry, ...] = (
             "weights of `{model}` are not finite: the gradient of an earlier step was not",
             "the last saved state is from the end of outer iteration {saved}",
         ),
-        help=("bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",),
+        help=(
+            "with {taken} steps taken the weights are as they were made: look for a division by 0, a logarithm of 0, a mean over nothing",
+            "bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",
+        ),
     ),
     Entry(
         "PD602",
