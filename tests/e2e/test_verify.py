@@ -118,7 +118,7 @@ def test_a_counterexample_is_as_small_as_it_gets(here: Path, capsys, monkeypatch
             Lagrangian,
             "psi",
             lambda self, residuals, multipliers: (
-                self.relaxed(residuals, multipliers) * (multipliers + self._half * residuals)
+                self.relaxed(residuals, multipliers) * (multipliers + self.half * residuals)
             ).sum(-1),
         ),
         ("multipliers", torch, "clamp", lambda x, low, high: x),

@@ -74,6 +74,17 @@ def test_the_gradient_is_the_clipped_step_and_reaches_no_multiplier() -> None:
     assert lam.grad is None
 
 
+def test_the_total_is_the_sum_with_the_same_gradient() -> None:
+    form = Lagrangian(torch.tensor([False, True]), torch.tensor([2.0, 5.0], dtype=torch.float64))
+    g, lam = random_entries(2)
+    one, other = g.clone().requires_grad_(), g.clone().requires_grad_()
+    rows, total = form.psi(one, lam), form.total(other, lam)
+    torch.testing.assert_close(total, rows.sum())
+    (3 * rows.sum()).backward()
+    (3 * total).backward()
+    torch.testing.assert_close(other.grad, one.grad, rtol=0, atol=0)
+
+
 def test_the_gradient_is_exactly_0_where_the_constraint_is_slack() -> None:
     g = torch.tensor([[-1.0]], requires_grad=True)
     lagrangian([False], 3.0, torch.float32).psi(g, torch.tensor([[0.7]])).sum().backward()
