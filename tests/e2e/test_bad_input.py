@@ -77,6 +77,18 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         ),
         "PD260",
     ),
+    "a grid from above": (
+        over("minimize r.x", P + 'given g = power.case("../case") { set bus }\ndata d { x: real }\n'),
+        "PD260",
+    ),
+    "a grid from above, as a default": (
+        over("minimize r.x", P + 'param c = "../case"\ngiven g = power.case(c) { set bus }\ndata d { x: real }\n'),
+        "PD260",
+    ),
+    "workflows from the root": (
+        over("minimize r.x", P + 'data d = flora("/srv/pairs") { task: id }\n'),
+        "PD260",
+    ),
     "a set without end": (over("minimize r.x", P + "set s = 0..1e999\ndata d { x: real }\n"), "PD026"),
     "a set of everything": (over("minimize r.x", P + f"set s = 0..{10**30}\ndata d {{ x: real }}\n"), "PD272"),
     "pairs of everything": (over("minimize r.z[0]\nsubject to a[i in s, j in t]: r.z[i] <= r.w[j]", PAIRS), "PD274"),
