@@ -41,9 +41,9 @@ def started(problem: Problem) -> Solver:
 
 
 def step_of(solver: Solver) -> Step:
-    """One primal step."""
+    """One primal step, which refuses a loss that is not finite, as a run's do on a CPU."""
 
     def step() -> None:
-        assert solver.primal_step(look=False).isfinite()
+        solver.primal_step()
 
     return step

@@ -245,7 +245,7 @@ def _residuals(emission: Emission, parts: Sequence[PartRows], with_mask: bool) -
     residuals = _moved(emission, together, torch.cat(factors), torch.cat(offsets))
     if len(parts) == 1 and parts[0].mask is not None and parts[0].mask.operation == "not":
         left_out = _columns(emission, parts[0].mask.arguments[0], parts[0])
-        return torch.where(left_out, 0.0, residuals), torch.logical_not(left_out) if with_mask else None
+        return torch.masked_fill(residuals, left_out, 0.0), torch.logical_not(left_out) if with_mask else None
     mask = _mask(emission, parts)
     if mask is None:
         return residuals, None
