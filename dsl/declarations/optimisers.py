@@ -45,7 +45,14 @@ class OptimiserSettings(Settings):
         """Minibatch steps of one outer iteration over this many rows: ``steps``, else ``epochs`` passes, at least one step."""
         if self.steps is not None:
             return self.steps
-        return max(1, round(self.epochs * rows / min(self.batch, rows)))
+        return self._passes(self.epochs, rows)
+
+    def epoch_over(self, rows: int) -> int:
+        """Minibatch steps of one pass over this many rows."""
+        return self._passes(1.0, rows)
+
+    def _passes(self, count: float, rows: int) -> int:
+        return max(1, round(count * rows / min(self.batch, rows)))
 
 
 class AdamSettings(OptimiserSettings):

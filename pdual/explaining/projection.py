@@ -9,6 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.optimisers import OptimiserSettings
@@ -49,7 +50,7 @@ def projection(
     train = {name: found.get("train") if found is not None else None for name, found in rows.items()}
     longest = _longest(spec, graph, train)
     steps = descent.steps or (None if longest is None else descent.steps_over(longest))
-    epoch = None if longest is None else descent.model_copy(update={"steps": None, "epochs": 1.0}).steps_over(longest)
+    epoch = None if longest is None else descent.epoch_over(longest)
     fits = _fitted(graph)
     fit_steps = None
     if fits:
@@ -71,12 +72,20 @@ def projection(
 
 
 def _longest(spec: typed.TypedSpec, graph: Graph | None, train: Mapping[str, int | None]) -> int | None:
-    """Train rows of the longest data set that has multipliers, or of all where none has; None where one is not known."""
-    held = [] if graph is None else [item.data for item in graph.data if any(d.kind != "none" for d in item.duals)]
-    used = held or sorted({block.data for block in spec.blocks})
+    """Train rows of the longest data set that has multipliers or is averaged over by what has one, or of all where none
+    is; None where one is not known.
+    """
+    used = ([] if graph is None else _in_force(graph)) or used_data(spec)
     counts = [train.get(name) for name in used]
     known = [count for count in counts if count is not None]
     return max(known) if known and len(known) == len(counts) else None
+
+
+def _in_force(graph: Graph) -> list[str]:
+    averages = graph.averages
+    held = {data.data for data in graph.data if any(dual.kind != "none" for dual in data.duals)}
+    columns = [column for dual in averages.duals if dual.kind != "none" for column in dual.columns]
+    return sorted(held | {data for column in columns for data in averages.data_of(averages.parts[column])})
 
 
 def _fitted(graph: Graph | None) -> int:

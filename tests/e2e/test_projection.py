@@ -65,6 +65,24 @@ def test_steps_are_those_that_the_solver_takes(capsys) -> None:
     assert timing["steps"] == found["outer"] * found["steps"] + found["warmup_steps"]
 
 
+@pytest.mark.parametrize(("kind", "steps"), [("shared(cap = 2)", 28), ("none", 9)])
+def test_rows_that_are_averaged_over_count_too(capsys, kind: str, steps: int) -> None:
+    """300 of them, where the multiplier is in force."""
+    more = SPEC.replace(
+        "over r in d {",
+        f"""data more = digits(split = [1, 0, 0], limit = 300) {{ image: real[1, 8, 8] }}
+subject to low: mean[x in more](sum[j in class](f(x.image)[j]^2)) <= 1
+  dual low = {kind}
+over r in d {{""",
+    )
+    Path("small.pdual").write_text(more)
+    found = told(capsys)
+    assert (found["steps"], found["rows"]) == (steps, 300 if steps == 28 else 100)
+    assert say(capsys, "run", "small.pdual", "--out", "elsewhere", "-q").code == 0
+    timing = json.loads(Path("elsewhere/metrics.json").read_text())["timing"]
+    assert timing["steps"] == found["outer"] * found["steps"] + found["warmup_steps"]
+
+
 def test_without_an_earlier_run_no_seconds_are_told(capsys) -> None:
     said = say(capsys, "explain", "small.pdual").out
     assert "9 steps of 32 rows, 3 steps of the network of multipliers, one look at 100 train rows" in " ".join(
