@@ -222,7 +222,7 @@ def _strata(
     kept = [node for mean in means for node in mean]
     emission.meet(kept)
     columns = [emission.rows(node).unsqueeze(1) for node in kept]
-    module = emission.finish(torch.cat(columns, 1) if len(columns) > 1 else columns[0])
+    module = emission.finish(_beside(columns))
     ends = list(accumulate(len(mean) for mean in means))
     return Strata(module, tuple(tuple(range(end - len(mean), end)) for mean, end in zip(means, ends, strict=True)))
 
@@ -241,7 +241,7 @@ def _residuals(emission: Emission, parts: Sequence[PartRows], with_mask: bool) -
             offset = -row.sign * emission.entries(row.offset, part.axes, part.layout.members) * factor
         factors.append(row.sign * factor)
         offsets.append(offset)
-    together = torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
+    together = _beside(pieces)
     residuals = _moved(emission, together, torch.cat(factors), torch.cat(offsets))
     if len(parts) == 1 and parts[0].mask is not None and parts[0].mask.operation == "not":
         left_out = _columns(emission, parts[0].mask.arguments[0], parts[0])
@@ -270,7 +270,12 @@ def _mask(emission: Emission, parts: Sequence[PartRows]) -> Any:
             pieces.append(emission.always(part.layout.size))
         else:
             pieces.append(_columns(emission, part.mask, part))
-    return torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0]
+    return _beside(pieces)
+
+
+def _beside(pieces: Sequence[Any]) -> Any:
+    """Side by side, without a copy where there is one alone."""
+    return torch.cat(list(pieces), 1) if len(pieces) > 1 else pieces[0]
 
 
 def _columns(emission: Emission, node: Node, part: PartRows) -> Any:
@@ -287,7 +292,7 @@ def _plan(
         emission.meet([f.value for f in choice.formulas])
         by_name = {part.layout.name: part for part in data.parts}
         pieces = [emission.flat(f.value, f.axes, by_name[f.part].layout.members) for f in choice.formulas]
-        formula = emission.finish(torch.cat(pieces, 1) if len(pieces) > 1 else pieces[0])
+        formula = emission.finish(_beside(pieces))
     held = choice.written.value
     return DualPlan(
         kind=choice.kind,

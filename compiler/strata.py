@@ -29,7 +29,7 @@ def strata_of(terms: Sequence[typed.TypedObjective], lowering: Lowering) -> tupl
 
 def _means(term: typed.TypedExpression) -> Iterator[typed.Reduce]:
     """The means that a term is a linear function of."""
-    if not group_binders(term) and not any(_of_a_group(item) for item in walk(term, through_lets=True)):
+    if not any(_of_a_group(item) for item in walk(term, through_lets=True)):
         return
     match term:
         case typed.LetRef(definition=definition) if not definition.binders:

@@ -240,9 +240,8 @@ class Averages:
         total = self._offsets.clone()
         for data, value in means.items():
             weights = self._weights[data]
-            total += torch.where(weights != 0, weights * value, 0.0).sum(
-                1
-            )  # 0 times what is not a number is none of it
+            # 0 times what is not a number is none of it.
+            total += torch.where(weights != 0, weights * value, 0.0).sum(1)
         return total
 
 

@@ -46,12 +46,17 @@ class Driver:
         """Add ``weight`` ||theta||^2 of some of its weights to what every step follows."""
         for values, slope in self._flat.pieces(parameters):
             self._decays.append((values, weight))
-            groups = zip(self._flat.vectors, self._optimiser.param_groups, strict=True)
-            whole = [group for vector, group in groups if self._folds and values.shape == vector.shape]
-            if whole and values.data_ptr() == whole[0]["params"][0].data_ptr():
-                whole[0]["weight_decay"] += 2 * weight
+            group = self._group_of(values) if self._folds else None
+            if group is not None:
+                group["weight_decay"] += 2 * weight
             else:
                 self._slopes.append((values, slope, weight))
+
+    def _group_of(self, values: Tensor) -> dict[str, Any] | None:
+        """The optimiser's group of a piece that is a whole vector of weights."""
+        pairs = zip(self._flat.vectors, self._optimiser.param_groups, strict=True)
+        place, size = values.data_ptr(), values.numel()
+        return next((group for vector, group in pairs if (vector.data_ptr(), vector.numel()) == (place, size)), None)
 
     def with_decay(self, loss: Tensor) -> Tensor:
         """A loss plus the value of what ``decay`` added."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf
 from pathlib import Path
 
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.typed import TypedField
+from pdual.runtime.limits import bounds_of, limits_of, rows_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,7 @@ def standardised(
 
 
 def _check(field: TypedField, raw: Tensor, values: Tensor, standard: Standard, file: Path) -> None:
-    low = -inf if field.low is None else field.low
-    high = inf if field.high is None else field.high
+    low, high = bounds_of(field)
     outside = (values < low) | (values > high)
     if not outside.any():
         return
@@ -78,20 +77,17 @@ def _misfit(
     place: tuple[int, ...],
     file: Path,
 ) -> Refusal:
-    low = None if field.low is None or field.low == -inf else f"at least {field.low:g}"
-    high = None if field.high is None or field.high == inf else f"at most {field.high:g}"
-    shown = ", ".join(str(row + 1) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
     at = (rows[0], *place)
     return refuse(
         "PD547",
         field.span,
         field=field.name,
-        expected=" and ".join(limit for limit in (low, high) if limit is not None),
+        expected=limits_of(field),
         found=f"{float(values[at]):.6g}",
         raw=f"{float(raw[at]):.6g}",
         mean=f"{float(standard.mean[place]):.6g}",
         deviation=f"{float(standard.deviation[place]):.6g}",
-        rows=f"{'row' if len(rows) == 1 else 'rows'} {shown}",
+        rows=rows_named(rows),
         count=len(rows),
         total=len(values),
         column=field.column or field.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import replace
-from math import inf, isfinite, isinf, prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,12 @@ from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
+from pdual.runtime.limits import bounds_of, limits_of, rows_named
 from pdual.runtime.sources.columns import Columns, read_columns
 from pdual.runtime.sources.divide import divide
 from pdual.runtime.standards import learned, standardised
 
 _REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
-SHOWN = 3  # rows that a diagnostic names
 
 
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
@@ -154,8 +154,7 @@ def _numbers_at_once(values: Any, field: TypedField, shape: tuple[int, ...]) -> 
     assert isinstance(field.type, ArrayType)
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or field.type.element not in _REAL:
         return None
-    low = -inf if field.low is None else field.low
-    high = inf if field.high is None else field.high
+    low, high = bounds_of(field)
     # A comparison with NaN is false.
     inside = np.isfinite(values) & (values >= low) & (values <= high)
     if values.shape != (len(values), *shape) or not inside.all():
@@ -191,9 +190,7 @@ def _number(field: TypedField) -> Callable[[Any], float | None]:
 
 
 def _numbers(field: TypedField) -> str:
-    low = None if field.low is None or isinf(field.low) else f"at least {field.low:g}"
-    high = None if field.high is None or isinf(field.high) else f"at most {field.high:g}"
-    limits = " and ".join(limit for limit in (low, high) if limit is not None)
+    limits = limits_of(field)
     return f"finite numbers, {limits}" if limits else "finite numbers"
 
 
@@ -227,11 +224,9 @@ def _member(labels: Sequence[str]) -> Callable[[Any], int | None]:
 
 
 def _misfit(field: TypedField, expected: str, values: Sequence[Any], bad: Sequence[int], path: Path) -> Refusal:
-    shown = ", ".join(str(row + 1) for row in bad[:SHOWN]) + (", ..." if len(bad) > SHOWN else "")
     found = values[bad[0]]
     text = f"`{found}`" if not hasattr(found, "__len__") or len(str(found)) < 40 else "something else"
-    word = "row" if len(bad) == 1 else "rows"
     return refuse(
-        "PD535", field.span, field=field.name, expected=expected, found=text, rows=f"{word} {shown}", count=len(bad),
+        "PD535", field.span, field=field.name, expected=expected, found=text, rows=rows_named(bad), count=len(bad),
         total=len(values), file=path,
     )  # fmt: skip
