@@ -25,7 +25,8 @@ class CausalLmSettings(Settings):
     has it, ``plain`` as ``Question: ... Answer: ...``. ``lora`` is the rank of the adapter that is trained (0: the weights
     themselves are), ``lora_alpha`` its scale; ``layers`` trains only the last so many layers (0: all of them). ``max_tokens``
     bounds prompt and answer together. ``checkpointing`` computes activations again in the backward pass, for less memory.
-    ``half`` holds weights under an adapter in bfloat16.
+    ``half`` holds weights under an adapter in bfloat16. With ``layers`` those before the ones that train are evaluated once a row
+    and what they hand on is held, in at most ``held`` MB (where it needs more, or with 0, they are evaluated every time).
     """
 
     base: FileOrName
@@ -36,6 +37,7 @@ class CausalLmSettings(Settings):
     max_tokens: int = Field(default=512, ge=2)
     checkpointing: bool = False
     half: bool = False
+    held: int = Field(default=1024, ge=0)
 
 
 def _complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:

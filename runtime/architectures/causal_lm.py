@@ -18,7 +18,8 @@ from pdual.dsl.spans import Span
 from pdual.runtime.architectures.interface import ModelOutput
 from pdual.runtime.architectures.language_base import blocks_of, fingerprint, load_base, origin, with_adapter
 from pdual.runtime.architectures.language_frozen import FrozenLm
-from pdual.runtime.architectures.language_tokens import Reader, TokenBatch
+from pdual.runtime.architectures.language_tokens import Reader, TokenBatch, Tokens, batch_of
+from pdual.runtime.architectures.language_trunk import Trunk
 from pdual.runtime.context import ArchitectureContext
 from pdual.runtime.data import Ragged
 
@@ -56,6 +57,7 @@ class CausalLm(nn.Module):
         if settings.checkpointing:
             _checkpointed(base.model)
         self.model = _trainable(base.model, settings, span)
+        self._trunk = Trunk(blocks_of(base.model), settings.layers, settings.held)
         self.register_state_dict_post_hook(_only_trained)  # type: ignore[no-untyped-call]
         self.register_load_state_dict_post_hook(_others_are_there)  # type: ignore[no-untyped-call]
 
@@ -71,7 +73,8 @@ class CausalLm(nn.Module):
         """Of every token of the answers: what the last layer reads, [total, width], and its logits, [total, vocabulary]."""
         self._wanted = batch
         try:
-            logits = self.model(input_ids=batch.ids, use_cache=False).logits[0]
+            with self._trunk.reading(batch.tokens):
+                logits = self.model(input_ids=batch.ids, use_cache=False).logits[0]
             seen = self._seen
         finally:
             self._wanted = self._seen = None
@@ -113,6 +116,23 @@ class CausalLm(nn.Module):
         assert isinstance(weight, Tensor)
         return int(weight.shape[1])
 
+    def expect(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """These pairs will be asked for, again and again."""
+        self._trunk.expect([self.reader.tokens(*pair).ids for pair in pairs])
+
+    @torch.no_grad()
+    def remember(self) -> None:
+        """Hold what the layers that do not train say of the pairs that are expected."""
+        training = self.training
+        self.eval()
+        self._trunk.hold(self._at_ends, self.feature_width * self.dtype.itemsize)
+        self.train(training)
+
+    def _at_ends(self, rows: Sequence[tuple[int, ...]]) -> Tensor:
+        """What the last layer reads at the end of each of these rows of tokens, [rows, width]."""
+        ends = [Tokens(row, len(row) - 1) for row in rows]
+        return self.logits(batch_of(ends, self.device))[0]
+
     def frozen(self) -> FrozenLm:
         """It as it is now: what it says of rows is remembered before it trains, and no weights are held twice."""
         return FrozenLm(self)
@@ -126,6 +146,7 @@ class CausalLm(nn.Module):
             yield self._without_adapter
             return
         copied = CausalLm(self.signature, self.settings, self.span).to(self.device, self.dtype).eval()
+        copied._trunk.share(self._trunk)
         yield lambda: nullcontext(copied)
 
     @contextmanager

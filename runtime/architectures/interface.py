@@ -25,7 +25,7 @@ class ModelOutput(NamedTuple):
 
 @runtime_checkable
 class Remembers(Protocol):
-    """A frozen model that holds no weights of its own: it evaluates what it will be asked before the other model trains."""
+    """A model that evaluates, before anything trains, what it will be asked and will always answer alike."""
 
     def remember(self) -> None:
         """Evaluate it; the models are on their device, and nothing was trained yet."""

@@ -85,6 +85,7 @@ def with_adapter(model: Any, rank: int, alpha: float, layers: int, span: Span) -
         lora_alpha=alpha,  # type: ignore[arg-type]
         target_modules=linear,
         lora_dropout=0.0,
+        fan_in_fan_out=any(isinstance(module, Conv1D) for module in inside),
     )
     with warnings.catch_warnings():  # of what peft asks of transformers
         warnings.simplefilter("ignore", FutureWarning)

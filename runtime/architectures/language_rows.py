@@ -1,4 +1,4 @@
-"""Rows that a language model will be asked about: each is tokenised, checked, and remembered by a frozen one before it trains."""
+"""Rows that a language model will be asked about: each is tokenised, checked, and remembered as far as nothing that trains is in it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def read_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict)
         if isinstance(model, FrozenLm):
             model.expect(list(pairs.values()))
             continue
+        model.expect(list(pairs.values()))
         for row, (prompt, answer) in pairs.items():
             model.check(prompt, answer, data, lambda row=row, table=tables[data]: table.address(row))  # type: ignore[misc]
 

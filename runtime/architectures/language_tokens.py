@@ -31,9 +31,10 @@ class TokenBatch:
     """Rows of tokens: ``ids`` [rows, longest], filled up at their ends, where a causal model does not look.
 
     Of every token of an answer, row after row: ``rows`` and ``places`` [total] say where it is predicted from, ``targets`` [total]
-    which one it is. Row n owns those from ``offsets[n]`` to ``offsets[n + 1]``.
+    which one it is. Row n owns those from ``offsets[n]`` to ``offsets[n + 1]``. ``tokens``: each row's own.
     """
 
+    tokens: tuple[tuple[int, ...], ...]
     ids: Tensor
     rows: Tensor
     places: Tensor
@@ -85,7 +86,8 @@ def batch_of(tokens: Sequence[Tokens], device: torch.device) -> TokenBatch:
     places = torch.cat([torch.arange(item.prompt, len(item.ids)) for item in tokens])
     targets = ids[rows, places]
     offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
-    return TokenBatch(*(item.to(device) for item in (ids, rows, places - 1, targets, offsets)))
+    own = tuple(item.ids for item in tokens)
+    return TokenBatch(own, *(item.to(device) for item in (ids, rows, places - 1, targets, offsets)))
 
 
 @dataclass(frozen=True, slots=True)
