@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -77,7 +78,7 @@ def followed(spec: str, overrides: Mapping[str, str], asked: argparse.Namespace)
 
 def interpolated(places: list[Place], score: float) -> Place | None:
     """Between the last place above the score and the first at or below it; None where none is."""
-    for before, after in zip(places, places[1:], strict=False):
+    for before, after in pairwise(places):
         if after.score <= score < before.score:
             share = (before.score - score) / (before.score - after.score)
             return Place(after.steps, score, before.kl + share * (after.kl - before.kl))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
 
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, FixedAxis, GraphType, OpenAxis
+
+_Node = TypeVar("_Node", typed.ModelCall, typed.FeaturesOf)
 
 
 def called_signature(
@@ -35,7 +38,12 @@ def is_closed(signature: Signature) -> bool:
 
 def calls_of(spec: typed.TypedSpec) -> Iterator[typed.ModelCall]:
     """Every model call of blocks and of constraints on averages; one in a ``let`` once."""
-    return _calls((spec.blocks, spec.averages), set())
+    return _found(typed.ModelCall, (spec.blocks, spec.averages), set())
+
+
+def featured_calls_of(spec: typed.TypedSpec) -> Iterator[typed.ModelCall]:
+    """Every model call whose ``features`` blocks or constraints on averages read; one in a ``let`` once."""
+    return (item.call for item in _found(typed.FeaturesOf, (spec.blocks, spec.averages), set()))
 
 
 def _is_open(kind: object) -> bool:
@@ -49,7 +57,7 @@ def _closed(declared: ArrayType | GraphType, given: object) -> ArrayType | Graph
 def _measured(given: typed.TypedExpression, widths: Mapping[str, int]) -> object:
     """The type of an argument, an open axis being as wide as the features that the argument is made of."""
     kind = given.type
-    found = {widths[call.model] for call in _calls(given, set()) if call.model in widths}
+    found = {widths[call.model] for call in _found(typed.ModelCall, given, set()) if call.model in widths}
     if not isinstance(kind, ArrayType) or not _is_open(kind) or len(found) != 1:
         return kind
     (width,) = found
@@ -57,17 +65,17 @@ def _measured(given: typed.TypedExpression, widths: Mapping[str, int]) -> object
     return replace(kind, axes=axes)
 
 
-def _calls(node: object, seen: set[int]) -> Iterator[typed.ModelCall]:
-    """Every model call below a node; a let's body, which many places refer to, is looked at once."""
+def _found(kind: type[_Node], node: object, seen: set[int]) -> Iterator[_Node]:
+    """Every expression of this kind below a node; a let's body, which many places refer to, is looked at once."""
     if isinstance(node, typed.LetDefinition):
         if node.identity in seen:
             return
         seen.add(node.identity)
-    if isinstance(node, typed.ModelCall):
+    if isinstance(node, kind):
         yield node
     if isinstance(node, tuple):
         for item in node:
-            yield from _calls(item, seen)
+            yield from _found(kind, item, seen)
     elif is_dataclass(node):
         for field in fields(node):
-            yield from _calls(getattr(node, field.name), seen)
+            yield from _found(kind, getattr(node, field.name), seen)

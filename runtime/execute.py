@@ -85,7 +85,7 @@ def execute(
             run = _solve(problem, options, device, folder, told, log, stop)
         except Refusal as refusal:
             raise located(refusal, graph.spec) from None
-        return _conclude(graph, options, run, folder)
+        return _conclude(graph, options, run, folder, told)
 
 
 def prepared(
@@ -265,9 +265,11 @@ def _solve(
         raise
 
 
-def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) -> Outcome:
+def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, progress: Progress) -> Outcome:
+    progress.start(f"measuring {graph.spec.name}", len(run.splits))
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
-    splits = {split: _with_evaluations(graph, run, split, found) for split, found in measured.items()}
+    splits = {split: _with_evaluations(graph, run, split, found, progress) for split, found in measured.items()}
+    progress.finish()
     metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
     expectations = tuple(
         check_expectation(expect, measured[expect.split], graph.spec.param_values)
@@ -279,7 +281,9 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
     return Outcome(graph, run, folder, metrics, verdict(run, measured), expectations)
 
 
-def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str, Measured]) -> SplitMetrics:
+def _with_evaluations(
+    graph: Graph, run: Run, split: str, measured: Mapping[str, Measured], progress: Progress
+) -> SplitMetrics:
     """The numbers of a split with what its data sets' sources evaluate besides."""
     found: dict[str, Any] = {}
     for lane in run.lanes:
@@ -287,11 +291,17 @@ def _with_evaluations(graph: Graph, run: Run, split: str, measured: Mapping[str,
             trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
             profile, ids = measured[lane.name].profile, lane.table.splits[split]
             context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile)
-            for name, scores in evaluated(context, trained).items():
+            told = _teller(progress, f"{lane.name}, {split}")
+            for name, scores in evaluated(context, trained, told).items():
                 # What any data set may bring along is told of each.
                 known = {**found.get(name, {}), lane.name: scores}
                 found[name] = scores if evaluations()[name].sources else known
+    progress.advance(1)
     return run.split(measured).model_copy(update={"evaluations": found})
+
+
+def _teller(progress: Progress, rows: str) -> Callable[[str], None]:
+    return lambda name: progress.advance(0, f"{name} of {rows}")
 
 
 def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, Recovery]]:

@@ -109,7 +109,8 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
             signature = called_signature(model, graph.spec, widths)
             models[model.name] = build_model(model.architecture, signature, graph.sizes, graph.knowns, rows, model.span)
         if isinstance(width := getattr(models[model.name], "feature_width", None), int):
-            widths[model.name] = width
+            copies = (item.name for item in graph.spec.models if item.frozen_of == model.name)
+            widths |= dict.fromkeys((model.name, *copies), width)
     copy_frozen(graph, models)
     return models
 

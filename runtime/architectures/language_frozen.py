@@ -31,21 +31,32 @@ class FrozenLm(nn.Module):
         super().__init__()
         self._model = (model,)  # in a tuple: its weights are not this one's
         self._known: dict[Pair, Tensor] = {}
+        self._features: dict[Pair, Tensor] = {}
         self._expected: dict[Pair, None] = {}
+        self._featured: set[Pair] = set()
 
     @property
     def of(self) -> CausalLm:
         """The model whose answers these are."""
         return self._model[0]
 
-    def expect(self, pairs: Sequence[Pair]) -> None:
-        """These pairs will be asked for."""
+    def expect(self, pairs: Sequence[Pair], features: bool = False) -> None:
+        """These pairs will be asked for; with ``features`` those too, which take more memory."""
         self._expected.update(dict.fromkeys(pairs))
+        if features:
+            self._featured.update(pairs)
 
     def remember(self) -> None:
         """Evaluate what is expected; the model must not have been trained yet."""
         self._evaluate([pair for pair in self._expected if pair not in self._known], self.of)
         self._expected.clear()
+
+    def recall(self, pairs: Sequence[Pair]) -> None:
+        """Have the model as it was built evaluate those that were not expected: it may have to be loaded for that."""
+        new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
+        if new:
+            with self.of.untrained() as original, original() as model:
+                self._evaluate(new, model)
 
     @torch.no_grad()
     def forward(self, inputs: Mapping[str, Any]) -> ModelOutput:
@@ -53,16 +64,13 @@ class FrozenLm(nn.Module):
         from pdual.runtime.architectures.causal_lm import TOKEN, pairs_of
 
         pairs = pairs_of(inputs[self.of.prompt], inputs[self.of.answer])
-        new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
-        if new:
-            with self.of.untrained() as original, original() as model:
-                self._evaluate(new, model)
+        self.recall(pairs)
         found = [self._known[pair] for pair in pairs]
         counts = torch.tensor([item.shape[1] for item in found], device=self.of.device)
         offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
         values = torch.cat(found, 1)
         outputs = {name: Ragged(values[place], offsets) for place, name in enumerate(self.of.outputs)}
-        return ModelOutput(outputs, _Later({TOKEN: lambda: self._features(pairs)}))  # type: ignore[arg-type]
+        return ModelOutput(outputs, _Later({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))  # type: ignore[arg-type]
 
     @torch.no_grad()
     def _evaluate(self, pairs: Sequence[Pair], model: CausalLm) -> None:
@@ -73,16 +81,23 @@ class FrozenLm(nn.Module):
         for start in range(0, len(ordered), BATCH):
             chosen = ordered[start : start + BATCH]
             batch = model.reader.batch(chosen, model.device)
-            read = model.read(batch, model.logits(batch)[1])
+            features, logits = model.logits(batch)
+            read = model.read(batch, logits)
             together = torch.stack([read[name] for name in model.outputs])
             counts = batch.offsets.diff().tolist()
             self._known.update(zip(chosen, (item.clone() for item in torch.split(together, counts, 1)), strict=True))
+            for pair, own in zip(chosen, torch.split(features, counts), strict=True):
+                if pair in self._featured:
+                    self._features[pair] = own.clone()
         model.train(training)
 
-    def _features(self, pairs: Sequence[Pair]) -> Ragged:
-        with torch.no_grad(), self.of.untrained() as original, original() as model:
-            batch = model.reader.batch(pairs, model.device)
-            return Ragged(model.logits(batch)[0], batch.offsets)
+    @torch.no_grad()
+    def _read(self, pairs: Sequence[Pair]) -> Tensor:
+        """Features of all tokens of these pairs, [total, width]: remembered, or else read once more."""
+        if not all(pair in self._features for pair in pairs):
+            with self.of.untrained() as original, original() as model:
+                return model.logits(model.reader.batch(pairs, model.device))[0]
+        return torch.cat([self._features[pair] for pair in pairs])
 
 
 class _Later(Mapping[str, Any]):

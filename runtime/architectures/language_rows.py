@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from pdual.compiler.graph import Graph
-from pdual.compiler.open_axes import calls_of
+from pdual.compiler.open_axes import calls_of, featured_calls_of
 from pdual.dsl import typed
 from pdual.runtime.architectures.causal_lm import CausalLm, pairs_of
 from pdual.runtime.architectures.language_frozen import FrozenLm, Pair
@@ -20,13 +20,14 @@ def read_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict)
 
     Raises what ``CausalLm.check`` raises, with the row's address.
     """
+    featured = set(featured_calls_of(graph.spec))
     for call in dict.fromkeys(calls_of(graph.spec)):
         model, data = models[call.model], data_of(call)
         if not isinstance(model, CausalLm | FrozenLm) or data not in tables:
             continue
         pairs = asked(call, tables[data], torch.cat(list(tables[data].splits.values())))
         if isinstance(model, FrozenLm):
-            model.expect(list(pairs.values()))
+            model.expect(list(pairs.values()), features=call in featured)
             continue
         model.expect(list(pairs.values()))
         for row, (prompt, answer) in pairs.items():

@@ -31,9 +31,9 @@ class EvaluationContext:
     profile: Profile
 
 
-def evaluated(context: EvaluationContext, trained: bool) -> dict[str, Scores]:
+def evaluated(context: EvaluationContext, trained: bool, told: Callable[[str], None]) -> dict[str, Scores]:
     """The evaluations that the data set's source brings along, by name; those that have nothing to say are left out.
-    ``trained``: these are train rows, and there are others.
+    ``trained``: these are train rows, and there are others. ``told`` is handed the name of each before it is taken.
     """
     source = next(item.source for item in context.graph.spec.data if item.name == context.data)
     found = {}
@@ -41,6 +41,7 @@ def evaluated(context: EvaluationContext, trained: bool) -> dict[str, Scores]:
         if (declaration.sources and source not in declaration.sources) or (trained and not declaration.on_train):
             continue
         evaluate: Callable[[EvaluationContext], Scores | None] = named(declaration.builder)
+        told(name)
         scores = evaluate(context)
         if scores is not None:
             found[name] = scores

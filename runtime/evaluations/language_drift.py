@@ -28,6 +28,7 @@ def scores(context: EvaluationContext) -> Scores | None:
         return None
     model, pairs = found
     reference = reference_of(context.problem.models, model)
+    reference.recall(pairs)
     now, then = (
         torch.cat([_means(item, model, chunk) for chunk in _chunks(pairs)]).double() for item in (model, reference)
     )

@@ -144,6 +144,18 @@ class TestFrozen:
         assert list(features) == ["token"]
         assert torch.allclose(features["token"].values, before, atol=1e-7)
 
+    def test_features_that_are_read_are_remembered_too(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = made(base)
+        frozen, before = model.frozen(), model(columns(PAIRS[::-1])).features["token"].values.detach()
+        frozen.expect(PAIRS, features=True)
+        frozen.remember()
+
+        def never(*_: object) -> Any:
+            raise AssertionError("evaluated again")
+
+        monkeypatch.setattr(CausalLm, "logits", never)
+        assert torch.allclose(frozen(columns(PAIRS[::-1])).features["token"].values, before, atol=1e-12)
+
 
 class TestAdapter:
     def test_an_adapter_begins_as_the_model_and_is_all_that_trains(self, base: Path) -> None:

@@ -194,6 +194,30 @@ def test_what_the_frozen_one_says_does_not_change_in_a_run(
     assert not torch.allclose(said(models["lm"]), wanted, atol=1e-2)
 
 
+def test_multipliers_may_read_what_the_frozen_one_reads(
+    base: Path, files: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those do not move while the model trains; they are read once."""
+    text = SPEC.replace("features(now)", "features(then)").replace("outer     = 12", "outer     = 2")
+    assert "features(then)" in text
+
+    def never(*_: object) -> Any:
+        raise AssertionError("loaded once more")
+
+    graph = graph_of(text, base)
+    problem = prepare(graph, load_tables(graph.spec, {}, SourceContext(files=files)), torch.float64, {})
+    wanted = torch.stack([ByHand(base).row(*pair)[1].mean(0) for pair in FORGOTTEN]).detach()
+    solver = Solver(problem, Options(precision="float64"))
+    monkeypatch.setattr(CausalLm, "untrained", never)
+    solver.run()
+    frozen = problem.models["before"](columns(FORGOTTEN)).features["token"]
+    means = torch.stack([row.mean(0) for row in torch.tensor_split(frozen.values, frozen.offsets[1:-1])])
+    assert torch.allclose(means, wanted, atol=1e-10)
+    lane = next(lane for lane in solver.ended("finished").lanes if lane.name == "forget")
+    priced = torch.sigmoid(problem.models["q"]({"x": means}).outputs[""]) * 10.0
+    assert torch.allclose(lane.evaluate("train").multipliers, priced.to(torch.float64), atol=1e-9)
+
+
 def said(model: Any) -> torch.Tensor:
     found: torch.Tensor = model(columns(FORGOTTEN)).outputs["logprob"].values
     return found.detach()
