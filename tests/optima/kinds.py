@@ -49,7 +49,7 @@ LEARNED = Kind("learned", _NETWORK, f"outer = 20, {_descent(256, 30)}, {_ASCENT}
 #: told and no bar; its objective and violation are held to theirs.
 AMORTISED = Kind(
     "learned, mlp", _NETWORK,
-    "outer = 40, descent = adam(lr = 3e-3, batch = 256, steps = 150, schedule = cosine(final = 0.001)), "
+    "outer = 60, descent = adam(lr = 3e-3, batch = 256, steps = 300, schedule = cosine(final = 0.001)), "
     "ascent = adam(lr = 3e-3, batch = 128, steps = 60, schedule = cosine(final = 0.01))",
     4096, 512, 0.05, None, far=None, model="mlp(hidden = [64, 64])",
 )  # fmt: skip
