@@ -55,8 +55,19 @@ def union(a: Interval, b: Interval) -> Interval:
     return Interval(min(a.lo, b.lo), max(a.hi, b.hi))
 
 
+def _sideless(a: Interval, b: Interval) -> bool:
+    """Whether both are one number and one of them infinite: what they make is again a side that is not there, or opposite ones."""
+    return a.lo == a.hi and b.lo == b.hi and (math.isinf(a.lo) or math.isinf(b.lo))
+
+
+def _exactly(value: float) -> Interval:
+    return EVERYTHING if math.isnan(value) else point(value)
+
+
 def add(a: Interval, b: Interval) -> Interval:
     """``a + b``; exact when one side is the point 0."""
+    if _sideless(a, b):
+        return _exactly(a.lo + b.lo)
     if a.is_point and a.lo == 0:
         return b
     if b.is_point and b.lo == 0:
@@ -66,6 +77,8 @@ def add(a: Interval, b: Interval) -> Interval:
 
 def subtract(a: Interval, b: Interval) -> Interval:
     """``a - b``."""
+    if _sideless(a, b):
+        return _exactly(a.lo - b.lo)
     if b.is_point and b.lo == 0:
         return a
     return outward(a.lo - b.hi, a.hi - b.lo)
@@ -83,6 +96,8 @@ def _product(x: float, y: float) -> float:
 
 def multiply(a: Interval, b: Interval) -> Interval:
     """``a * b``; an end that is a product with 0 or 1 is exact, and a sign is never lost to rounding."""
+    if _sideless(a, b):
+        return point(_product(a.lo, b.lo))
     if a == EVERYTHING or b == EVERYTHING:
         return FALSE if FALSE in (a, b) else EVERYTHING
     low, high = inf, -inf
@@ -115,6 +130,8 @@ def reciprocal(a: Interval) -> Interval:
 
 def divide(a: Interval, b: Interval) -> Interval:
     """``a / b``."""
+    if _sideless(a, b) and b.lo != 0:
+        return _exactly(a.lo / b.lo)
     if b.is_point and b.lo == 1:
         return a
     return multiply(a, reciprocal(b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,55 +11,16 @@ import strategies
 import torch
 import world
 from hypothesis import HealthCheck, given, settings
+from spelling import written
+from tensors import PlainModel, parts_of
 from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble
 from pdual.compiler.compile import lower
 from pdual.compiler.interpreter import evaluate, metric_of, objective_of, rows_of
 from pdual.compiler.program import Evaluation, Program
-from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedExpression, TypedFamily, TypedMetric, TypedObjective, TypedSpec
-from pdual.dsl.types import ArrayType, Kind, RaggedAxis
-from pdual.runtime.data import Ragged
-
-# --- the world in tensors ----------------------------------------------------------------------------------
-
-
-def parts_of(name: str, values: Sequence[Any], kind: ArrayType) -> dict[str, Any]:
-    """One value a row as the tensors that carry it, [rows, ...]."""
-    if any(isinstance(axis, RaggedAxis) for axis in kind.axes):
-        ends = torch.tensor([0, *(len(value) for value in values)]).cumsum(0)
-        return {name: Ragged(torch.tensor([x for value in values for x in value], dtype=torch.float64), ends)}
-    if kind.element is Kind.COMPLEX:
-        whole = torch.tensor(values, dtype=torch.complex128)
-        return dict(zip(part_names(name, kind), (whole.real.clone(), whole.imag.clone()), strict=True))
-    return {name: torch.tensor(values, dtype=torch.float64 if kind.element is Kind.REAL else None)}
-
-
-class PlainModel(nn.Module):
-    """A model of the world: rows to Python values, the plain function, and back."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-    def forward(self, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        signature = world.SIGNATURES[self.name]
-        count = len(inputs["@row"])
-        columns: list[list[Any]] = []
-        for name, kind in signature.inputs:
-            assert isinstance(kind, ArrayType)
-            found = [inputs[part].double() for part in part_names(name, kind)]
-            whole = torch.complex(*found) if len(found) == 2 else found[0]
-            # What is the same in every row comes without the batch.
-            columns.append((whole if whole.dim() > len(kind.axes) else whole.expand(count, *whole.shape)).tolist())
-        results = [world.models(self.name, arguments) for arguments in zip(*columns, strict=True)]
-        outputs: dict[str, Any] = {}
-        for output in signature.outputs:
-            values = [result[output.name] if output.name else result for result in results]
-            outputs |= parts_of(output.name, values, output.type)
-        return outputs, {}
 
 
 def compiled(spec: TypedSpec) -> Program:
@@ -92,7 +53,7 @@ def check(expressions: Mapping[str, TypedExpression]) -> None:
     for metric in spec.blocks[0].metrics:
         for position, row in enumerate(world.rows()):
             expected = metric_of(metric, world.environment(), row)
-            assert close(found[metric.name][position].item(), expected), strategies.written(metric.value)
+            assert close(found[metric.name][position].item(), expected), written(metric.value)
 
 
 GENERATED = settings(

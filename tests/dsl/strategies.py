@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import hypothesis.strategies as st
 from world import FIELDS, GIVEN, MODEL_TYPES, NET, TOKEN
@@ -442,71 +442,3 @@ def _bounds(complex_valued: bool, binder: Binder | None) -> tuple[TypedExpressio
     axis = "b" if complex_valued else "a"
     at = index(binder) if binder is not None else Literal(ArrayType(MemberOf(axis)), 0)
     return select(given_field(names[0]), at), select(given_field(names[1]), at)
-
-
-# --- how an expression is written --------------------------------------------------------------------------
-
-
-def written(expression: TypedExpression) -> str:
-    """An expression in the language's own words, the lets it needs before it."""
-    lets: dict[int, str] = {}
-    text = _written(expression, lets)
-    return "\n".join([*lets.values(), text])
-
-
-_INFIX = {operation.name: operation.symbol for operation in OPERATIONS.values() if operation.symbol is not None}
-
-
-def _written(node: TypedExpression, lets: dict[int, str]) -> str:
-    def inner(child: TypedExpression) -> str:
-        return _written(child, lets)
-
-    def listed(children: Sequence[TypedExpression]) -> str:
-        return ", ".join(map(inner, children))
-
-    match node:
-        case Literal(value=value):
-            return str(value).lower() if isinstance(value, bool) else f"({value})" if _negative(value) else str(value)
-        case ParamRef(name=name) | GivenRef(name=name):
-            return name
-        case FieldRef(name=name, binder=binder):
-            return f"{binder.name if binder else 'r'}.{name}"
-        case IndexRef(binder=binder):
-            return binder.name
-        case LetRef(definition=definition):
-            body = _written(definition.body, lets)
-            lets[definition.identity] = f"let {definition.name}{_bound(definition.binders, lets)} = {body}"
-            return definition.name
-        case Apply(operation="where", arguments=(condition, then, otherwise)):
-            return f"({inner(then)} if {inner(condition)} else {inner(otherwise)})"
-        case Apply(operation="square", arguments=(base,)):
-            return f"({inner(base)})^2"
-        case Apply(operation=name, arguments=arguments) if name in _INFIX:
-            if len(arguments) == 1:
-                return f"({_INFIX[name]} {inner(arguments[0])})"
-            return f"({inner(arguments[0])} {_INFIX[name]} {inner(arguments[1])})"
-        case Apply(operation=name, arguments=arguments) | Aggregate(function=name, arguments=arguments):
-            return f"{name}({listed(arguments)})"
-        case Select(base=base, indices=indices):
-            return f"{inner(base)}[{listed(indices)}]"
-        case Reduce(function=function, binders=binders, body=body_):
-            return f"{function}{_bound(binders, lets)}({inner(body_)})"
-        case ModelCall(model=model, arguments=arguments):
-            return f"{model}({listed(arguments)})"
-        case OutputOf(call=call, name=name):
-            return f"{inner(call)}.{name}"
-    raise AssertionError(f"not generated: {type(node).__name__}")
-
-
-def _negative(value: Any) -> bool:
-    return isinstance(value, int | float) and value < 0
-
-
-def _bound(binders: Sequence[Binder], lets: dict[int, str]) -> str:
-    if not binders:
-        return ""
-    pieces = [
-        f"{binder.name} in {binder.axis}" + (f" where {_written(binder.where, lets)}" if binder.where else "")
-        for binder in binders
-    ]
-    return f"[{', '.join(pieces)}]"
