@@ -94,6 +94,11 @@ def test_check_and_explain_are_light(command: str, spec: str, tmp_path: Path):
     assert code in (0, 1, 3)  # what a version cannot do yet is said, in the same light way
 
 
+def test_bounds_of_a_spec_need_no_torch(tmp_path: Path):
+    code, heavy = heavy_after(["bounds", "digits"], tmp_path)
+    assert (code, "torch" in heavy) == (0, False)
+
+
 def test_fmt_is_light(tmp_path: Path):
     (tmp_path / "untidy.pdual").write_text('problem untidy "x" param a=1', encoding="utf-8")
     assert heavy_after(["fmt", "untidy.pdual"], tmp_path) == (0, set())

@@ -310,6 +310,11 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write `--dual {family}=shared`, `penalty` or `none`",),
     ),
     Entry(
+        "PD739",
+        "`{other}` is not the problem that was run in `{run}`: {subject} differ",
+        help=("leave out the spec, `--set` and `--dual`: those of the run are taken",),
+    ),
+    Entry(
         "PD790",
         "`{found}` is no code of a diagnostic",
         help=("did you mean `{near}`?",),

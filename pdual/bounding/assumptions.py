@@ -23,21 +23,41 @@ class Assumption:
 
 
 def assumptions(
-    graph: Graph, parts: Sequence[Constants], objective: Objective, known: Mapping[str, float]
+    graph: Graph,
+    parts: Sequence[Constants],
+    objective: Objective,
+    known: Mapping[str, float],
+    origins: Mapping[str, str],
 ) -> list[Assumption]:
-    """All of them, in the paper's order."""
+    """All of them, in the paper's order. ``origins`` says of constants whether they are ``given`` or ``estimated``; ``missed``: a
+    margin that is not positive.
+    """
     return [
         *_on_rows(parts),
         _one_distribution(graph, objective),
         _bounded(parts, objective),
         _capped(parts),
-        _given("uniform convergence", known, ("zeta0", "zeta"), ("R0", "R"), "rates of the loss classes"),
-        _given("approximation of the multiplier", known, ("nuPhi",), (), "the distance of the dual class from lambda*"),
+        _given("uniform convergence", known, origins, ("zeta0", "zeta"), ("R0", "R"), "rates of the loss classes"),
+        _given(
+            "approximation of the multiplier",
+            known,
+            origins,
+            ("nuPhi",),
+            (),
+            "the distance of the dual class from lambda*",
+        ),
         _curved(parts, objective),
         _lipschitz(parts, objective),
-        _given("approximate convexity of the model class", known, ("nuH",), (), "the distance from the convex hull"),
-        _slater(parts, known),
-        _given("complexity of the dual class", known, ("zetaL",), ("RL",), "the rate of the dual class"),
+        _given(
+            "approximate convexity of the model class",
+            known,
+            origins,
+            ("nuH",),
+            (),
+            "the distance from the convex hull",
+        ),
+        _slater(parts, known, origins),
+        _given("complexity of the dual class", known, origins, ("zetaL",), ("RL",), "the rate of the dual class"),
     ]
 
 
@@ -88,12 +108,19 @@ def _capped(parts: Sequence[Constants]) -> Assumption:
 
 
 def _given(
-    name: str, known: Mapping[str, float], direct: Sequence[str], through: Sequence[str], what: str
+    name: str,
+    known: Mapping[str, float],
+    origins: Mapping[str, str],
+    direct: Sequence[str],
+    through: Sequence[str],
+    what: str,
 ) -> Assumption:
     if all(item in known for item in direct):
-        return Assumption(name, HOLDS, "given: " + ", ".join(f"{item} = {known[item]:g}" for item in direct))
+        origin = "estimated" if any(origins.get(item) == "estimated" for item in direct) else "given"
+        return Assumption(name, HOLDS, f"{origin}: " + ", ".join(f"{item} = {known[item]:g}" for item in direct))
     if through and all(item in known for item in (*through, "N", "N0", "delta")):
-        return Assumption(name, HOLDS, "by the Rademacher complexities that were given: an estimate")
+        said = ", ".join(f"{item} = {known[item]:g} ({origins.get(item, 'given')})" for item in through)
+        return Assumption(name, HOLDS, f"by Rademacher complexities: {said}")
     return Assumption(name, UNKNOWN, f"{what} must be estimated: --know {' --know '.join(f'{d}=...' for d in direct)}")
 
 
@@ -127,7 +154,7 @@ def _lipschitz(parts: Sequence[Constants], objective: Objective) -> Assumption:
     return Assumption("Lipschitz losses", HOLDS, f"L0 = {objective.lipschitz:.6g}, largest L = {largest:.6g}, scaled")
 
 
-def _slater(parts: Sequence[Constants], known: Mapping[str, float]) -> Assumption:
+def _slater(parts: Sequence[Constants], known: Mapping[str, float], origins: Mapping[str, str]) -> Assumption:
     name = "strict feasibility"
     equalities = [part.name for part in parts if part.equality]
     if equalities:
@@ -136,7 +163,11 @@ def _slater(parts: Sequence[Constants], known: Mapping[str, float]) -> Assumptio
     if never:
         return Assumption(name, FAILS, f"{', '.join(never)} is never met with a margin within the declared ranges")
     if "s" in known:
-        return Assumption(name, HOLDS, f"given: s = {known['s']:g}")
+        return Assumption(name, HOLDS, f"{origins.get('s', 'given')}: s = {known['s']:g}")
+    if origins.get("s") == "missed":
+        return Assumption(
+            name, UNKNOWN, "the predictor of the run meets not every constraint: no Slater point was shown"
+        )
     margins = [-part.range.lo for part in parts if isfinite(part.range.lo)]
     most = f" (at most {min(margins):.6g} by the ranges)" if margins else ""
     return Assumption(name, UNKNOWN, f"the margin must be measured: --know s=...{most}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum, inf, isfinite
-from pathlib import Path
 from typing import Any
 
 from pdual.bounding.assumptions import Assumption, assumptions, covered
 from pdual.bounding.certificate import MEANINGS, Bound, certificate
+from pdual.bounding.estimate import Estimate, Measure, Measured, rows, used
 from pdual.bounding.parts import Constants, Objective, objective_constants, part_constants, scaling_advice
 from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import refuse
@@ -20,15 +20,20 @@ from pdual.explaining.text import between, number
 #: What a user may give; the rest is derived.
 GIVEN = ("s", "nuH", "nuPhi", "zeta0", "zeta", "zetaL", "R0", "R", "RL", "N", "N0", "delta", "rho")
 
+#: How a constant that was measured is said to be known.
+ORIGINS = {"estimate": "estimated", "bound": "bound", "choice": "chosen"}
+
 
 @dataclass(frozen=True)
 class Report:
-    """All of it; ``known`` are the constants that went into the certificate."""
+    """All of it; ``known`` are the constants that went into the certificate, ``given`` those of them that the user gave."""
 
     parts: tuple[Constants, ...]
     objective: Objective
+    estimates: tuple[Estimate, ...]
     assumptions: tuple[Assumption, ...]
     known: Mapping[str, float]
+    given: Mapping[str, float]
     bounds: tuple[Bound, ...]
     advice: tuple[str, ...]
 
@@ -37,20 +42,42 @@ class Report:
         """Whether no assumption fails."""
         return covered(self.assumptions)
 
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """The constants of the certificate that nothing vouches for beyond the rows they were measured on."""
+        taken = [item.name for item in self.estimates if item.used and item.kind == "estimate"]
+        return tuple(name for name in taken if name not in self.given)
 
-def report(graph: Graph, given: Mapping[str, str], run: Path | None) -> Report:
-    """The report on a lowered spec. Raises PD716 for a constant that may not be given, PD704 where it is no number."""
+
+def report(graph: Graph, given: Mapping[str, float], measure: Measure | None = None) -> Report:
+    """The report on a lowered spec; ``measure`` asks a run for what is not derived, and what is ``given`` counts in its place."""
     parts = part_constants(graph)
     objective = objective_constants(graph)
-    known = {"rho": graph.spec.solve.rho, **_from_run(run), **_numbers(given)}
+    found = measure(parts, objective) if measure is not None else Measured()
+    measured = used(found.estimates)
+    known = {"rho": graph.spec.solve.rho, **found.facts, **measured, **given}
     known |= _derived(parts, objective, known["rho"])
-    found = assumptions(graph, parts, objective, known)
+    missed = [item.name for item in found.estimates if item.value is not None and item.value <= 0 and not item.used]
+    origins = dict.fromkeys(missed, "missed") | dict.fromkeys(given, "given")
+    origins |= {
+        item.name: ORIGINS[item.kind]
+        for item in found.estimates
+        if item.name in measured and item.name not in given and item.used
+    }
     return Report(
-        tuple(parts), objective, tuple(found), known, tuple(certificate(known)), tuple(_advice(parts, objective, known))
+        tuple(parts),
+        objective,
+        found.estimates,
+        tuple(assumptions(graph, parts, objective, known, origins)),
+        known,
+        given,
+        tuple(certificate(known)),
+        tuple(_advice(parts, objective, known)),
     )
 
 
-def _numbers(given: Mapping[str, str]) -> dict[str, float]:
+def numbers(given: Mapping[str, str]) -> dict[str, float]:
+    """Constants as they are given. Raises PD716 for one that may not be, PD704 where it is no number."""
     found = {}
     for name, text in given.items():
         if name not in GIVEN:
@@ -64,19 +91,6 @@ def _numbers(given: Mapping[str, str]) -> dict[str, float]:
             raise refuse("PD704", option="--know", expected="a number that is not negative", found=text)
         found[name] = value
     return found
-
-
-def _from_run(run: Path | None) -> dict[str, float]:
-    """Rows that were trained on, and the last penalty."""
-    if run is None:
-        return {}
-    from pdual.runtime.folder import RunFolder
-
-    folder = RunFolder.open(run)
-    rows = float(folder.metrics.multipliers.rows)
-    log = folder.log
-    penalty = {"rho": float(log[-1].rho)} if log and log[-1].rho else {}
-    return {"N": rows, "N0": rows, **penalty}
 
 
 def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> dict[str, float]:
@@ -121,9 +135,13 @@ def lines(found: Report) -> Iterator[str]:
     yield f"  in {between(*objective.range)}, L0 = {_constant(objective.lipschitz)}, {shape}, mu = {number(objective.strong)}"
     for reason in objective.breaks:
         yield f"    {reason}"
+    if found.estimates:
+        yield "measured on the run"
+        yield from (f"  {row}" for row in table(list(rows(found.estimates, found.given))))
     yield "assumptions of the paper"
     yield from (f"  {row}" for row in table([(item.name, item.verdict, item.why) for item in found.assumptions]))
-    yield "certificate" + ("" if found.covered else ": not covered, since an assumption fails")
+    with_estimates = f", with estimates of {', '.join(found.estimated)}" if found.estimated else ""
+    yield "certificate" + (with_estimates if found.covered else ": not covered, since an assumption fails")
     if found.covered:
         for bound in found.bounds:
             yield f"  {bound.name}: {bound.bounds} <= {bound.left}"
@@ -162,6 +180,7 @@ def as_json(found: Report) -> dict[str, Any]:
     return {
         "parts": [asdict(part) for part in found.parts],
         "objective": asdict(found.objective),
+        "estimates": [asdict(item) for item in found.estimates],
         "assumptions": [asdict(item) for item in found.assumptions],
         "constants": dict(found.known),
         "covered": found.covered,

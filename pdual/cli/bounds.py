@@ -8,7 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from pdual.cli.options import DualOption, JsonOption, SetOption, SpecArgument, assignments, duals
+from pdual.cli.asked import OptionalSpec, asked, references
+from pdual.cli.options import DualOption, JsonOption, SetOption, assignments, duals
 
 KnowOption: TypeAlias = Annotated[
     list[str],
@@ -21,38 +22,51 @@ KnowOption: TypeAlias = Annotated[
 ]
 RunOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--run", metavar="DIR", help="Take rows and the last rho from this run.", show_default=False),
+    typer.Option("--run", metavar="DIR", help="Measure what is not derived on this run.", show_default=False),
+]
+ReferenceOption: TypeAlias = Annotated[
+    list[Path],
+    typer.Option(
+        "--reference",
+        metavar="DIR",
+        help="Another run of the problem: with --dual pointwise for nuPhi, any for the Slater margin. Repeatable.",
+        show_default=False,
+    ),
 ]
 
 
 def bounds(
-    spec: SpecArgument,
+    spec: OptionalSpec = None,
     sets: SetOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     dual: DualOption = [],  # noqa: B006
     know: KnowOption = [],  # noqa: B006
     run: RunOption = None,
+    reference: ReferenceOption = [],  # noqa: B006
     json: JsonOption = False,
 ) -> int:
     """Say what the compiler derives: ranges, Lipschitz constants, curvature, caps, and what follows for the solution."""
-    from pdual.bounding.report import as_json, lines, report
+    from pdual.bounding.report import as_json, lines, numbers, report
     from pdual.cli import failure, output
     from pdual.dsl.diagnostics import Refusal
-    from pdual.finding import find
-    from pdual.runtime.context import SourceContext
-    from pdual.understanding import understand
 
-    found = find(spec)
-    context = SourceContext(folder=found.folder)
-    understood = understand(found.source, assignments(sets, "--set"), duals(dual), True, context)
+    if reference and run is None:
+        raise typer.BadParameter("`--reference` is read beside `--run`")
+    found = asked(spec, assignments(sets, "--set"), duals(dual), True, run)
     try:
-        understood.refuse()
-        assert understood.graph is not None
-        made = report(understood.graph, assignments(know, "--know", "NAME=NUMBER"), run)
+        found.understood.refuse()
+        assert found.understood.graph is not None
+        given = numbers(assignments(know, "--know", "NAME=NUMBER"))
+        if found.run is None:
+            made = report(found.understood.graph, given)
+        else:
+            from pdual.bounding.measuring import measuring
+
+            made = report(found.understood.graph, given, measuring(found.run, references(reference, found.run), given))
     except Refusal as refusal:
         return failure.refused(refusal, ["bounds", "--json"] if json else ["bounds"], found.source)
-    code = output.exit_code(understood.diagnostics)
+    code = output.exit_code(found.understood.diagnostics)
     if json:
-        output.document("bounds", code, understood.diagnostics, found.source, bounds=as_json(made))
+        output.document("bounds", code, found.understood.diagnostics, found.source, bounds=as_json(made))
         return code
     for line in lines(made):
         print(line)

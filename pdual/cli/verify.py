@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pdual.cli.asked import Asked, OptionalSpec, asked
 from pdual.cli.options import (
     DualOption,
     JsonOption,
     MinimizeOption,
     SetOption,
-    SpecArgument,
     assignments,
     duals,
     keeps_objective,
@@ -30,7 +30,7 @@ EXAMPLES = 50
 
 
 def verify(
-    spec: SpecArgument,
+    spec: OptionalSpec = None,
     sets: SetOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     dual: DualOption = [],  # noqa: B006
     minimize: MinimizeOption = None,
@@ -40,7 +40,12 @@ def verify(
     examples: Annotated[int, typer.Option(metavar="N", help="Cases a claim.", min=1)] = EXAMPLES,
     seed: Annotated[int, typer.Option(help="Of the cases.", min=0)] = 0,
     run: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The run whose folder counterexamples go to.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A run: its trained networks stand for models that are made up; counterexamples go to its folder.",
+            show_default=False,
+        ),
     ] = None,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check one counterexample again.", show_default=False)
@@ -52,42 +57,38 @@ def verify(
 
     from pdual.cli import failure
     from pdual.dsl.diagnostics import Refusal
-    from pdual.finding import find
-    from pdual.runtime.context import SourceContext
-    from pdual.understanding import understand
 
-    found = find(spec)
-    context = SourceContext(folder=found.folder)
-    understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
+    found = asked(spec, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), run)
     try:
-        understood.refuse()
-        chosen = _chosen(claims)
+        found.understood.refuse()
+        chosen = _chosen(claims, run)
         gc.enable()
-        attacks = _attacks(understood, chosen, examples, seed, replay)
-        return _report(attacks, understood, spec, run, replay, json)
+        attacks = _attacks(found, chosen, examples, seed, replay)
+        repeated = " ".join([*([spec] if spec is not None else []), *([f"--run {run}"] if run is not None else [])])
+        return _report(attacks, found.understood, repeated, run, replay, json)
     except Refusal as refusal:
         return failure.refused(refusal, ["verify", "--json"] if json else ["verify"], found.source)
 
 
-def _chosen(written: str | None) -> Sequence[Claim]:
-    """The claims that are named, or all. Raises PD715 for one that is not there."""
+def _chosen(written: str | None, run: Path | None) -> Sequence[Claim]:
+    """The claims that are named, or all; those about a run need one. Raises PD715 for one that is not there."""
     from pdual.cli.options import names
     from pdual.dsl.diagnostics import refuse
     from pdual.dsl.near import nearest
     from pdual.verifying.claims import CLAIMS
 
     if written is None:
-        return list(CLAIMS.values())
+        return [claim for claim in CLAIMS.values() if run is not None or not claim.of_run]
     for name in (asked := names(written, "--claims")):
         if name not in CLAIMS:
             known = ", ".join(f"`{item}`" for item in CLAIMS)
             raise refuse("PD715", name=name, names=known, near=nearest(name, CLAIMS))
+        if CLAIMS[name].of_run and run is None:
+            raise typer.BadParameter(f"claim `{name}` is about trained networks: `--run` has to name a run")
     return [CLAIMS[name] for name in asked]
 
 
-def _attacks(
-    understood: Understood, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None
-) -> list[Attack]:
+def _attacks(found: Asked, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None) -> list[Attack]:
     import torch
 
     from pdual.verifying.attack import Attack, attack, repeat
@@ -95,9 +96,9 @@ def _attacks(
     from pdual.verifying.storing import load
     from pdual.verifying.subject import Subject
 
-    assert understood.graph is not None
+    assert found.understood.graph is not None
     torch.set_num_threads(1)
-    subject = Subject(understood.graph)
+    subject = Subject(found.understood.graph if found.run is None else found.run.graph, found.run)
     if replay is None:
         return attack(claims, subject, examples, seed)
     name, about, case = load(replay)
@@ -105,7 +106,7 @@ def _attacks(
 
 
 def _report(
-    attacks: Sequence[Attack], understood: Understood, spec: str, run: Path | None, replay: Path | None, json: bool
+    attacks: Sequence[Attack], understood: Understood, repeated: str, run: Path | None, replay: Path | None, json: bool
 ) -> int:
     from pdual.cli import output
     from pdual.dsl.diagnostics import diagnostic
@@ -126,7 +127,7 @@ def _report(
         content = [as_json(item, files.get(item.claim.name)) for item in attacks]
         output.document("verify", code, fallen, understood.source, claims=content)
         return code
-    for line in lines(attacks, understood.graph, files, spec):
+    for line in lines(attacks, understood.graph, files, repeated):
         print(line)
     sys.stdout.flush()
     output.show(fallen, understood.source, sys.stderr)

@@ -1,4 +1,5 @@
-"""Models that are functions of their arguments and nothing else: what a call gives is looked up among the case's values.
+"""Models that are functions of their arguments and nothing else: what a call gives is looked up among the case's values, or asked
+of a trained model.
 
 The interpreter and the program ask the same ``Calls``; arguments that differ in rounding only are the same call.
 """
@@ -8,9 +9,9 @@ from __future__ import annotations
 import math
 import random
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,8 @@ from pdual.verifying.drawing import Drawing, nested
 
 #: Arguments that agree to this are those of one call.
 CLOSE = 1e-6
+#: Of a trained model, which says for others that are near what is near.
+EQUAL = 1e-12
 #: Features whose width nothing tells are this wide.
 OPEN = 3
 #: Every model has these weights: ``squared_norm`` of it is 2.5.
@@ -43,9 +46,21 @@ class Call:
     features: Mapping[str, Value]
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a trained model says of one call: outputs by name, features by key."""
+
+    outputs: Mapping[str, Value]
+    features: Mapping[str, Value]
+
+
+#: A trained model's name and its arguments to what it says.
+Answers: TypeAlias = Callable[[str, tuple[Value, ...]], Answer]
+
+
 class Calls:
-    """The calls of a case so far. ``shift`` moves every real output along its call's direction; ``blend`` from 0 to 1 moves
-    it to another point within its range.
+    """The calls of a case so far; ``answers`` says what ``trained`` models do. ``shift`` moves every real output along its call's
+    direction; ``blend`` from 0 to 1 moves it to another point within its range.
     """
 
     def __init__(
@@ -55,7 +70,11 @@ class Calls:
         features: Mapping[str, ArrayType | MemberFeatures],
         sizes: Mapping[str, int],
         drawing: Drawing,
+        answers: Answers | None = None,
+        trained: frozenset[str] = frozenset(),
     ) -> None:
+        self._answers = answers
+        self._trained = trained
         self.shift = 0.0
         self.blend = 0.0  # how far outputs are on their way to each call's other point
         self._case = case
@@ -82,27 +101,28 @@ class Calls:
     def call(self, model: str, arguments: tuple[Value, ...]) -> Call:
         """The call with these arguments; made up where it was not met."""
         numbers, names = _key(arguments)
+        close = EQUAL if model in self._trained else CLOSE
         met = self._met.setdefault(model, [])
         for call in met:
-            if call.names == names and call.numbers.shape == numbers.shape and _close(call.numbers, numbers):
+            if call.names == names and call.numbers.shape == numbers.shape and _close(call.numbers, numbers, close):
                 return call
-        met.append(self._new(model, len(met), numbers, names))
+        answer = self._answers(model, arguments) if self._answers is not None and model in self._trained else None
+        met.append(self._new(model, len(met), numbers, names, answer))
         return met[-1]
 
-    def _new(self, model: str, number: int, numbers: Tensor, names: tuple[str, ...]) -> Call:
+    def _new(self, model: str, number: int, numbers: Tensor, names: tuple[str, ...], answer: Answer | None) -> Call:
         given = self._case.outputs.get(model, ())
         source = random.Random(zlib.crc32(f"{model} {number}".encode()))
         signature = self._signatures[model]
         length = 1 + source.randrange(4)
-        outputs = (
-            given[number]
-            if number < len(given)
-            else {item.name: self._drawing.made_up(item, length, source) for item in signature.outputs}
-        )
+        outputs = answer.outputs if answer is not None else given[number] if number < len(given) else None
+        if outputs is None:
+            outputs = {item.name: self._drawing.made_up(item, length, source) for item in signature.outputs}
         directions = {item.name: _direction(outputs[item.name], source) for item in signature.outputs}
         lengths = {item.name: len(outputs[item.name]) if _is_ragged(item) else 1 for item in signature.outputs}
         others = {item.name: self._drawing.made_up(item, lengths[item.name], source) for item in signature.outputs}
-        return Call(numbers, names, outputs, directions, others, self._features(model, outputs, signature, source))
+        features = answer.features if answer is not None else self._features(model, outputs, signature, source)
+        return Call(numbers, names, outputs, directions, others, features)
 
     def distance(self) -> float:
         """Of the two points of all calls, in the Euclidean norm."""
@@ -148,6 +168,7 @@ class CalledModel(nn.Module):
         self.weights = nn.Parameter(torch.tensor(WEIGHTS, dtype=torch.float64))
         self.calls: Calls | None = None
         self.leaves: list[tuple[Tensor, Tensor]] = []  # every output with the direction it is moved in
+        self.asked: list[tuple[Mapping[str, Any], dict[str, Tensor]]] = []  # every call with its leaves by part name
 
     def forward(self, inputs: Mapping[str, Any]) -> ModelOutput:
         """Values by part name, each [batch, *axes], to outputs and features of the same layout."""
@@ -156,6 +177,8 @@ class CalledModel(nn.Module):
         columns = [self._column(name, kind, inputs, count) for name, kind in self.signature.inputs]
         calls = [self.calls.call(self.name, tuple(arguments)) for arguments in zip(*columns, strict=True)]
         outputs: dict[str, Any] = {}
+        leaves: dict[str, Tensor] = {}
+        self.asked.append((inputs, leaves))
         for item in self.signature.outputs:
             values = _tensors(item.name, [call.outputs[item.name] for call in calls], item)
             directions = _tensors(item.name, [call.directions[item.name] for call in calls], item)
@@ -164,6 +187,7 @@ class CalledModel(nn.Module):
                 way = directions[part]
                 if leaf.is_floating_point():
                     leaf.requires_grad_(True)
+                    leaves[part] = leaf
                     self.leaves.append((leaf, way.values if isinstance(way, Ragged) else way))
                 outputs[part] = value
         names = calls[0].features if calls else {}
@@ -229,8 +253,8 @@ def _key(arguments: tuple[Value, ...]) -> tuple[Tensor, tuple[str, ...]]:
     return torch.tensor(numbers, dtype=torch.float64), tuple(names)
 
 
-def _close(one: Tensor, other: Tensor) -> bool:
-    return bool(((one - other).abs() <= CLOSE * (1e-3 + one.abs())).all()) or torch.equal(one, other)
+def _close(one: Tensor, other: Tensor, close: float) -> bool:
+    return bool(((one - other).abs() <= close * (1e-3 + one.abs())).all()) or torch.equal(one, other)
 
 
 def _direction(value: Value, source: random.Random) -> Value:

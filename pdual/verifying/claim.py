@@ -21,7 +21,7 @@ class Claim:
 
     ``cases`` maps a subject to the strategies of its cases, by what they are about (a data set, a dual); ``check`` raises Fallen where
     the claim does not hold for a case, Undefined where the case says nothing. Only ``every`` so many cases are checked: a claim whose
-    check takes many evaluations.
+    check takes many evaluations. ``of_run``: about trained networks, so only with a run.
     """
 
     name: str
@@ -30,3 +30,4 @@ class Claim:
     check: Callable[[Subject, Case], None]
     kind: type[RowsCase] | type[NumbersCase]
     every: int = 1
+    of_run: bool = False

@@ -38,7 +38,7 @@ TOLERANCE, ROUNDING = 1e-9, 1e-12
 
 def over_rows(subject: Subject) -> dict[str, SearchStrategy[Case]]:
     """Cases over every data set that a block ranges over."""
-    return {data.data: subject.drawing.cases(data.data, grouped=bool(data.groups)) for data in subject.graph.data}
+    return {data.data: subject.cases(data.data) for data in subject.graph.data}
 
 
 def check_ranges(subject: Subject, case: Case) -> None:
@@ -74,8 +74,15 @@ def check_rows(subject: Subject, case: Case) -> None:
     """The residual matrix holds scaled ``left - right`` of every live entry, and 0 where a row masks one."""
     assert isinstance(case, RowsCase)
     session = subject.session(case)
-    meant = session.rows
+    session.rows  # noqa: B018 - the interpreter is asked first: it numbers the calls
     program, found = subject.run(case, session.calls)
+    agree_rows(session, program, found)
+    _check_layout(subject, program)
+
+
+def agree_rows(session: Session, program: Program, found: Evaluation) -> None:
+    """What a program says of the rows of a case is what the interpreter says. Raises Fallen, Undefined."""
+    case, meant = session.case, session.rows
     residuals = found.residuals.detach()
     mask = torch.ones_like(residuals, dtype=torch.bool) if found.mask is None else found.mask
     if residuals.shape != (len(case.rows), program.layout.columns):
@@ -105,7 +112,6 @@ def check_rows(subject: Subject, case: Case) -> None:
         forgotten = [key for key, entry in left.items() if not entry.masked]
         if forgotten:
             raise Fallen(f"{'.'.join(map(str, forgotten[0]))} is live in row {row} and has no column")
-    _check_layout(subject, program)
 
 
 def _check_layout(subject: Subject, program: Program) -> None:
@@ -129,15 +135,8 @@ def check_values(subject: Subject, case: Case) -> None:
     if case.groups:
         _check_groups(subject, session)
     program, found = subject.run(case, session.calls)
+    agree_objective(session, found)
     for row, expected in enumerate(rows):
-        if expected.objective is not None:
-            if found.objective is None:
-                raise Fallen("the objective has no value")
-
-            def objective(near: list[Meant], row: int = row) -> float | None:
-                return near[row].objective
-
-            _agree(session, f"objective of row {row}", float(found.objective[row]), expected.objective, objective)
         for name, value in expected.metrics.items():
 
             def metric(near: list[Meant], row: int = row, name: str = name) -> float | None:
@@ -146,6 +145,19 @@ def check_values(subject: Subject, case: Case) -> None:
             _agree(session, f"metric {name} of row {row}", float(found.metrics[name][row]), value, metric)
     _check_averages(subject, session, found)
     _check_formulas(subject, session, program, found)
+
+
+def agree_objective(session: Session, found: Evaluation) -> None:
+    """What a program says of the objective of every row of a case is what the interpreter says. Raises Fallen, Undefined."""
+    for row, expected in enumerate(session.rows):
+        if expected.objective is not None:
+            if found.objective is None:
+                raise Fallen("the objective has no value")
+
+            def objective(near: list[Meant], row: int = row) -> float | None:
+                return near[row].objective
+
+            _agree(session, f"objective of row {row}", float(found.objective[row]), expected.objective, objective)
 
 
 def _check_averages(subject: Subject, session: Session, found: Evaluation) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +33,13 @@ from pdual.dsl.types import ArrayType, Kind
 from pdual.runtime.data import RowBatch, with_groups
 from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, column
 from pdual.verifying.case import RowsCase
-from pdual.verifying.drawing import Drawing
+from pdual.verifying.drawing import ROWS, Drawing
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from pdual.restoring import Restored
+    from pdual.verifying.trained import Trained
 
 #: How far predictions are moved to see whether a value jumps.
 NEAR = 1e-8
@@ -64,7 +70,16 @@ class Session:
 
     def __init__(self, subject: Subject, case: RowsCase) -> None:
         self.case = case
-        self.calls = Calls(case, subject.signatures, subject.features, subject.graph.sizes, subject.drawing)
+        trained = subject.trained
+        self.calls = Calls(
+            case,
+            subject.signatures,
+            subject.features,
+            subject.graph.sizes,
+            subject.drawing,
+            trained.answer if trained is not None else None,
+            trained.names if trained is not None else frozenset(),
+        )
         self._subject = subject
         self._rows: list[Meant] | Undefined | None = None
 
@@ -107,9 +122,9 @@ class Session:
 
 
 class Subject:
-    """One lowered spec. Everything is computed in double precision."""
+    """One lowered spec. Everything is computed in double precision. ``run``: its trained models stand for made-up ones."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, run: Restored | None = None) -> None:
         self.graph = graph
         self.spec = graph.spec
         self._session: Session | None = None
@@ -117,7 +132,10 @@ class Subject:
             model.name: called_signature(model, graph.spec) for model in graph.spec.models
         }
         self.features = feature_types(graph.spec, graph.sizes)
-        self.drawing = Drawing(graph.spec, self.signatures, graph.sizes)
+        self.trained = _trained(run, self.signatures)
+        known = self.trained.names if self.trained is not None else frozenset[str]()
+        made_up = {name: signature for name, signature in self.signatures.items() if name not in known}
+        self.drawing = Drawing(graph.spec, made_up, graph.sizes)
         self.models = {name: CalledModel(name, signature) for name, signature in self.signatures.items()}
         self.programs = {p.data: p for p in assemble(graph, nn.ModuleDict(self.models), torch.float64)}
         self.averages = average_plan(graph)
@@ -139,6 +157,22 @@ class Subject:
             meant = evaluate(written.value, self.environment, RowValues({})) / node.scale
             found.append((float(term.evaluate(nn.ModuleDict(self.models)).detach()), meant))
         return found
+
+    def cases(self, data: str) -> SearchStrategy[RowsCase]:
+        """Rows of a data set that are made up, and of a run its own."""
+        import hypothesis.strategies as st
+
+        grouped = bool(self.graph.over(data).groups)
+        drawn = self.drawing.cases(data, grouped)
+        trained = self.trained
+        if trained is None or not (count := trained.count(data)):
+            return drawn
+
+        def own(places: list[int]) -> RowsCase:
+            rows = tuple(trained.row(data, place) for place in places)
+            return RowsCase(data, rows, {}, (len(places),) if grouped else ())
+
+        return drawn | st.lists(st.integers(0, count - 1), min_size=1, max_size=ROWS).map(own)
 
     def blocks(self, name: str, grouped: bool) -> list[typed.TypedBlock]:
         """The blocks over rows, or over groups, of a data set."""
@@ -166,6 +200,7 @@ class Subject:
         for model in self.models.values():
             model.calls = calls
             model.leaves = []
+            model.asked = []
 
     def run(self, case: RowsCase, calls: Calls) -> tuple[Program, Evaluation]:
         """The program on all rows of a case at once."""
@@ -219,6 +254,14 @@ class Subject:
                     with suppress(EvaluationError):
                         metrics[metric.name] = metric_of(metric, self.environment, row)
         return Meant(entries, objective, metrics)
+
+
+def _trained(run: Restored | None, signatures: Mapping[str, Signature]) -> Trained | None:
+    if run is None:
+        return None
+    from pdual.verifying.trained import Trained
+
+    return Trained(run, signatures)
 
 
 def data_names(graph: Graph) -> Sequence[str]:

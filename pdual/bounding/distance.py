@@ -1,0 +1,121 @@
+"""nuPhi against a pointwise run: how far learned multipliers are from those that a table found for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pdual.bounding.estimate import Estimate
+from pdual.restoring import Restored
+from pdual.runtime.lanes import Lane
+from pdual.runtime.profile import families
+
+#: The kind of multiplier that stands for the optimal one on its own rows.
+REFERENCE = "pointwise"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """|lam_phi - lam| of one family, scaled: the mean over rows and entries, the largest mean of an entry over rows, the largest of all."""
+
+    family: str
+    mean: float
+    entry: float
+    largest: float
+
+
+def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Estimate:
+    """nuPhi: the paper's L1 distance of the dual class from the optimal multiplier, of the entry where it is largest.
+
+    lam_phi is one element of the class, and the table of the first pointwise reference stands for the optimal multiplier: where that is exact the
+    number is no smaller than the infimum over the class on these rows.
+    """
+    learned = [plan.parts for lane in found.run.lanes for plan in lane.multipliers.plans if _is_learned(plan.kind)]
+    if not learned:
+        return Estimate("nuPhi", None, "estimate", "no multipliers are learned")
+    named = next(((name, run) for name, run in references if _pointwise(run)), None)
+    if named is None:
+        return Estimate(
+            "nuPhi", None, "estimate", "no reference: --reference RUN of the same problem, --dual pointwise"
+        )
+    name, reference = named
+    others = {lane.name: lane for lane in reference.run.lanes}
+    rows, distances = 0, list[Distance]()
+    for lane in found.run.lanes:
+        count, of_lane = _of_lane(lane, others[lane.name])
+        rows += count
+        distances += of_lane
+    left = {part for parts in learned for part in parts} - _covered(found, reference)
+    if left or not distances:
+        what = ", ".join(sorted(left)) or "no row is in both runs"
+        return Estimate("nuPhi", None, "estimate", f"`{name}` has no multiplier of every row for {what}")
+    worst = max(distances, key=lambda item: item.entry)
+    method = (
+        f"mean |lam_phi - lam| over the {rows} train rows that `{name}` ({REFERENCE}) has too, of the entry of {worst.family} where it is largest,"
+        " scaled"
+    )
+    parts = {
+        f"{item.family}: {what}": number
+        for item in distances
+        for what, number in (("mean over rows and entries", item.mean), ("largest", item.largest))
+    }
+    return Estimate("nuPhi", worst.entry, "estimate", method, True, parts)
+
+
+def _is_learned(kind: str) -> bool:
+    return kind in ("learned", "formula")
+
+
+def _pointwise(run: Restored) -> bool:
+    return any(plan.kind == REFERENCE for lane in run.run.lanes for plan in lane.multipliers.plans)
+
+
+def _covered(found: Restored, reference: Restored) -> set[str]:
+    own = {part for lane in found.run.lanes for plan in lane.multipliers.plans for part in plan.parts}
+    theirs = {
+        part
+        for lane in reference.run.lanes
+        for plan in lane.multipliers.plans
+        if plan.kind == REFERENCE
+        for part in plan.parts
+    }
+    return own & theirs
+
+
+def _of_lane(lane: Lane, other: Lane) -> tuple[int, list[Distance]]:
+    """The number of common train rows, and the distances of the families that one learns and the other has a table of."""
+    learned = {part for plan in lane.multipliers.plans if _is_learned(plan.kind) for part in plan.parts}
+    table = {part for plan in other.multipliers.plans if plan.kind == REFERENCE for part in plan.parts}
+    layout = lane.program.layout
+    if not learned & table:
+        return 0, []
+    mine, theirs = lane.evaluate("train"), other.evaluate("train")
+    places = {row: place for place, row in enumerate(theirs.ids.tolist())}
+    pairs = [(place, places[row]) for place, row in enumerate(mine.ids.tolist()) if row in places]
+    if not pairs:
+        return 0, []
+    first, second = (torch.tensor(side) for side in zip(*pairs, strict=True))
+    assert mine.multipliers is not None
+    assert theirs.multipliers is not None
+    apart = (mine.multipliers[first].double() - theirs.multipliers[second].double()).abs()
+    live = torch.ones_like(apart, dtype=torch.bool) if mine.mask is None else mine.mask[first]
+    found = []
+    for family, parts in families(layout).items():
+        columns = [c for part in parts if part.name in learned & table for c in _columns(layout.columns_of(part))]
+        if columns:
+            found.append(_distance(family, apart[:, columns], live[:, columns]))
+    return len(pairs), found
+
+
+def _distance(family: str, apart: Tensor, live: Tensor) -> Distance:
+    # An entry that a row masks has no constraint there: both multipliers count as 0.
+    held = torch.where(live, apart, 0.0)
+    mean = float(held.sum() / live.sum().clamp(min=1))
+    return Distance(family, mean, float(held.mean(0).max()), float(held.max()))
+
+
+def _columns(place: slice) -> range:
+    return range(place.start, place.stop)

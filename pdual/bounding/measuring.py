@@ -1,0 +1,51 @@
+"""What ``pdual bounds`` measures on a run, in place of what is not derived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pdual.bounding.complexity import complexities
+from pdual.bounding.distance import distance
+from pdual.bounding.estimate import Estimate, Measure, Measured
+from pdual.bounding.parts import Constants, Objective
+from pdual.bounding.slater import slater
+from pdual.restoring import Restored
+from pdual.runtime.lanes import Lane
+
+#: Probability of failure of each event, unless it is given.
+DELTA = 0.05
+
+
+def measuring(found: Restored, references: Mapping[str, Restored], given: Mapping[str, float]) -> Measure:
+    """Measures on a run, and on others of its problem by name, once the constants of its parts are known."""
+
+    def measure(parts: Sequence[Constants], objective: Objective) -> Measured:
+        runs = {str(found.folder.path): found, **references}
+        rows = [part for part in parts if not part.average]
+        return Measured(
+            _facts(found),
+            (
+                slater(runs, rows, given.get("nuH", 0.0)),
+                distance(found, list(references.items())),
+                *complexities(found, rows, objective),
+                Estimate("delta", DELTA, "choice", "usual; of each event"),
+            ),
+        )
+
+    return measure
+
+
+def _facts(found: Restored) -> dict[str, float]:
+    """Rows of constraints and of the objective (of the smallest data set that has some), and the last penalty."""
+    constrained = [len(lane.train_ids) for lane in found.run.lanes if lane.program.layout.columns]
+    aimed = [len(lane.train_ids) for lane in found.run.lanes if lane.has_objective]
+    history = found.run.history
+    facts = {"rho": _penalty(found.run.lanes, history[-1].rho if history else 0.0)}
+    facts |= {"N": float(min(constrained))} if constrained else {}
+    facts |= {"N0": float(min(aimed))} if aimed else {}
+    return {name: value for name, value in facts.items() if value}
+
+
+def _penalty(lanes: Sequence[Lane], last: float | None) -> float:
+    """Of inequalities; as it is now where the log tells none."""
+    return float(last or max((lane.multipliers.rho for lane in lanes), default=0.0))
