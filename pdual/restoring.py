@@ -99,4 +99,5 @@ def options_of(record: RunRecord) -> RunOptions:
 
 def _context(record: RunRecord, progress: Progress | None) -> SourceContext:
     folder = Path(record.asked.folder) if record.asked is not None and record.asked.folder else Path.cwd()
-    return SourceContext(folder=folder, progress=progress or Progress())
+    files = options_of(record).data
+    return SourceContext(folder=folder, files=files, progress=progress or Progress())
