@@ -274,7 +274,7 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder) ->
             splits[split] = splits[split].model_copy(update={"objective": value})
     metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
     expectations = tuple(
-        check_expectation(expect, measured[expect.split], graph.spec.param_values)
+        check_expectation(expect, measured[expect.split], graph.spec.param_values, run.averaged(measured[expect.split]))
         for expect in graph.spec.expects
         if expect.split in measured and expect.data in measured[expect.split]
     )
