@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from pdual.dsl.record import record
-from pdual.dsl.spans import NOWHERE, Span
+from pdual.dsl.spans import NOWHERE, Source, Span
 
 
 class Severity(StrEnum):
@@ -50,10 +50,13 @@ def diagnostic(code: str, span: Span = NOWHERE, *labels: Label, **facts: object)
 
 
 class Refusal(Exception):
-    """Raised by a stage that cannot go on because of a user's mistake; carries every diagnostic found."""
+    """Raised by a stage that cannot go on because of a user's mistake; carries every diagnostic found, and the text that their
+    spans are of where the caller may not know it: that of an earlier run.
+    """
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(self, diagnostics: Iterable[Diagnostic], source: Source | None = None) -> None:
         self.diagnostics = tuple(diagnostics)
+        self.source = source
         super().__init__(", ".join(item.code for item in self.diagnostics))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pdual.dsl.declarations.beside import MayBeFile
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.solving import SolveSettings
@@ -49,6 +50,7 @@ __all__ = [
     "LetRef",
     "Literal",
     "ModelCall",
+    "NamedFile",
     "OutputOf",
     "ParamRef",
     "Reduce",
@@ -76,7 +78,7 @@ __all__ = [
 
 @record(frozen=True, slots=True)
 class TypedParam:
-    """A parameter with its value in force, its default, and its declared range."""
+    """A parameter with its value in force, its default, and its declared range. ``handed_in``: the value is that of ``--set``."""
 
     name: str
     type: ArrayType
@@ -84,7 +86,19 @@ class TypedParam:
     default: float | int | str
     low: float | None = None
     high: float | None = None
+    handed_in: bool = field(default=False, compare=False)
     span: Span = field(default=NOWHERE, compare=False)
+
+
+@record(frozen=True, slots=True)
+class NamedFile:
+    """A file or folder that the spec itself names, in the setting ``name`` of ``owner``; a model's or a source's name may be one."""
+
+    value: str
+    name: str
+    owner: str
+    marker: MayBeFile
+    span: Span
 
 
 @record(frozen=True, slots=True)
@@ -272,6 +286,7 @@ class TypedSpec:
     expects: tuple[TypedExpect, ...]
     solve: SolveSettings
     source: Source
+    files: tuple[NamedFile, ...] = ()
 
     def data_set(self, name: str) -> TypedData:
         """The data set of this name."""

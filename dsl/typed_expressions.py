@@ -132,11 +132,15 @@ class SquaredNorm(TypedNode):
 
 @record(frozen=True, slots=True)
 class FamilyStatistic(TypedNode):
-    """``viol(F)`` (``kind`` viol: per row the largest violation of F in fractions of its range) or ``rate(F, tolerance)``; in ``expect`` only."""
+    """``viol(F)`` (``kind`` viol: per row the largest violation of F in fractions of its range) or ``rate(F, tolerance)``; in ``expect`` only.
+
+    Of a constraint on averages (``average``) the violation is one number a split, and the rate the share of its parts.
+    """
 
     kind: str
     family: str
     tolerance: float | None = None
+    average: bool = False
 
 
 @record(frozen=True, slots=True)

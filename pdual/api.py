@@ -56,7 +56,8 @@ def load(
     try:
         found = find(str(spec))
         source = found.source
-        understood = understand(source, overrides, duals, minimize, SourceContext(folder=found.folder))
+        context = SourceContext(folder=found.folder, files=dict.fromkeys(data or {}, Path()))
+        understood = understand(source, overrides, duals, minimize, context)
         understood.refuse()
         assert understood.spec is not None
         files = _files(data or {}, understood.spec, SourceContext(folder=found.folder))

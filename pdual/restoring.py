@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pdual.compiler.graph import Graph
+from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.spans import Source
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.options import RunOptions
@@ -46,19 +48,40 @@ def restored(path: Path, progress: Progress | None = None, given: Mapping[str, n
 
     Raises a Refusal with PD604 (the data are others now), PD62x (the folder), PD5xx (the data), PD610 (a model from Python).
     """
-    from pdual.runtime.execute import default_workers, pick_device, prepared, solver_options
     from pdual.runtime.folder import RunFolder
-    from pdual.runtime.solver import restore
 
     folder = RunFolder.open(path)
     record = folder.record
     state = folder.load()
+    with told_in(_source(folder)):
+        return _restored(folder, record, state, progress, given or {})
+
+
+@contextmanager
+def told_in(source: Source) -> Iterator[None]:
+    """A Refusal from inside points into this text."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise Refusal(refusal.diagnostics, refusal.source or source) from None
+
+
+def _restored(
+    folder: RunFolder,
+    record: RunRecord,
+    state: Mapping[str, Any],
+    progress: Progress | None,
+    given: Mapping[str, nn.Module],
+) -> Restored:
+    from pdual.runtime.execute import default_workers, pick_device, prepared, solver_options
+    from pdual.runtime.solver import restore
+
     understood = understood_as(folder, record)
     assert understood.graph is not None
     options = options_of(record)
     context = _context(record, progress)
     context = replace(context, workers=default_workers())
-    problem, tables = prepared(understood.graph, options, context, given or {})
+    problem, tables = prepared(understood.graph, options, context, given)
     settings = solver_options(options, record, pick_device("cpu"))
     ended: Mapping[str, Status] = {"finished": "finished", "budget": "budget"}
     status = ended.get(record.status, "stopped")
@@ -68,11 +91,14 @@ def restored(path: Path, progress: Progress | None = None, given: Mapping[str, n
 
 def understood_as(folder: RunFolder, record: RunRecord) -> Understood:
     """The spec of a run as it was understood then. Raises a Refusal where it no longer can be."""
-    source = Source(str(folder.path / "spec.pdual"), folder.spec)
     asked = options_of(record)
-    found = understand(source, asked.overrides, asked.dual, asked.minimize, _context(record, None))
+    found = understand(_source(folder), asked.overrides, asked.dual, asked.minimize, _context(record, None))
     found.refuse()
     return found
+
+
+def _source(folder: RunFolder) -> Source:
+    return Source(str(folder.path / "spec.pdual"), folder.spec)
 
 
 def options_of(record: RunRecord) -> RunOptions:
@@ -99,4 +125,5 @@ def options_of(record: RunRecord) -> RunOptions:
 
 def _context(record: RunRecord, progress: Progress | None) -> SourceContext:
     folder = Path(record.asked.folder) if record.asked is not None and record.asked.folder else Path.cwd()
-    return SourceContext(folder=folder, progress=progress or Progress())
+    files = options_of(record).data
+    return SourceContext(folder=folder, files=files, progress=progress or Progress())

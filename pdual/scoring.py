@@ -34,7 +34,10 @@ class Scored:
 
 def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor]]:
     """The rows' names, and what every model gives for them, by model and part: [rows, *axes]. Raises PD53x, PD731, PD732."""
-    unseen = _looked(found, file, data, multipliers=False)[1]
+    from pdual.restoring import told_in
+
+    with told_in(found.understood.source):
+        unseen = _looked(found, file, data, multipliers=False)[1]
     outputs = {name: values.cpu() for name, values in unseen.outputs.items()}
     return [unseen.table.address(int(row)) for row in unseen.ids], outputs
 
@@ -43,12 +46,14 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
     """The rows of a file, the most costly first. Raises PD53x, PD730, PD731, PD732."""
     import torch
 
+    from pdual.restoring import told_in
     from pdual.runtime.drawings.drawing import priced
     from pdual.runtime.evaluation import Pass
     from pdual.runtime.features import FeatureCache
     from pdual.runtime.profile import Profile, address
 
-    lane, unseen = _looked(found, file, data, multipliers=True)
+    with told_in(found.understood.source):
+        lane, unseen = _looked(found, file, data, multipliers=True)
     multipliers = unseen.multipliers
     assert multipliers is not None
     layout = lane.program.layout

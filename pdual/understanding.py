@@ -18,6 +18,7 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.builders import load_knowns
 from pdual.runtime.context import SourceContext
+from pdual.runtime.links import check_links
 
 #: Every family, in ``dual`` overrides.
 ALL = "*"
@@ -53,14 +54,16 @@ def understand(
     """Read, check, load what is known, lower.
 
     ``overrides``: values of parameters (``--set``). ``dual``: kind by family, ``"*"`` for all (``--dual``).
-    ``minimize`` false drops the objective. Mistakes come back as diagnostics; nothing is raised for them.
+    ``minimize`` false drops the objective; ``context`` has the files of ``--data``. Mistakes come back as diagnostics; nothing is raised for them.
     """
     spec, found = read(source, overrides or {})
     if spec is None or errors_in(found):
         return Understood(source, None, None, found)
     try:
         check_duals(dual or {}, spec)
-        knowns = load_knowns(spec, context or SourceContext())
+        context = context or SourceContext()
+        check_links(spec, context)
+        knowns = load_knowns(spec, context)
         graph, more = lower(spec, knowns, dual or {}, minimize)
     except Refusal as refusal:
         return Understood(source, spec, None, (*found, *refusal.diagnostics))

@@ -37,6 +37,7 @@ from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, 
 from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
+from pdual.runtime.unminimised import objectives
 from pdual.runtime.unseen import standards_of
 from pdual.runtime.verdict import Verdict, verdict
 
@@ -269,10 +270,13 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, pr
     progress.start(f"measuring {graph.spec.name}", len(run.splits))
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
     splits = {split: _with_evaluations(graph, run, split, found, progress) for split, found in measured.items()}
+    if not options.minimize:
+        for split, value in objectives(graph, run).items():
+            splits[split] = splits[split].model_copy(update={"objective": value})
     progress.finish()
     metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
     expectations = tuple(
-        check_expectation(expect, measured[expect.split], graph.spec.param_values)
+        check_expectation(expect, measured[expect.split], graph.spec.param_values, run.averaged(measured[expect.split]))
         for expect in graph.spec.expects
         if expect.split in measured and expect.data in measured[expect.split]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import TypeAlias
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from pdual.dsl import typed
 from pdual.dsl.operations import OPERATIONS
+from pdual.runtime.averages import MeasuredAverages
 from pdual.runtime.metrics import Measured
 from pdual.runtime.profile import Profile, families
 from pdual.runtime.records import TOLERANCE
@@ -33,31 +35,46 @@ class Expectation:
 
 
 def check_expectation(
-    expect: typed.TypedExpect, measured: Mapping[str, Measured], params: Mapping[str, float | int | str]
+    expect: typed.TypedExpect,
+    measured: Mapping[str, Measured],
+    params: Mapping[str, float | int | str],
+    averages: MeasuredAverages | None = None,
 ) -> Expectation:
-    """Check one statement against a measured split of its data set."""
-    item = measured[expect.data]
+    """Check one statement against a measured split of its data set, and the constraints on ``averages`` over that split; what
+    is said of one whose rows the split does not have is not a number, and does not hold.
+    """
+    item = _Split(measured[expect.data], averages)
     values = tuple(float(_value(operand, item, params)) for operand in expect.operands)
     pairs = zip(expect.operators, values[:-1], values[1:], strict=True)
     holds = all(bool(OPERATIONS[_RELATIONS[operator]].meaning(left, right)) for operator, left, right in pairs)
     return Expectation(expect.name, expect.data, expect.split, holds, values, expect.operators)
 
 
-def _value(expression: typed.TypedExpression, item: Measured, params: Mapping[str, float | int | str]) -> Number:
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """What a statement may be about."""
+
+    rows: Measured
+    averages: MeasuredAverages | None
+
+
+def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str, float | int | str]) -> Number:
     """One number a split, or one a row ([rows])."""
     match expression:
         case typed.Literal(value=value):
             return float(value)
         case typed.ParamRef(name=name):
             return float(params[name])
+        case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance, average=True):
+            return _average(item.averages, kind, family, tolerance)
         case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance):
-            return _family(item.profile, kind, family, tolerance)
+            return _family(item.rows.profile, kind, family, tolerance)
         case typed.RowStatistic(function=function, argument=argument, level=level):
             return _statistic(function, torch.as_tensor(_value(argument, item, params)), level)
         case typed.Apply(operation=name, arguments=arguments):
             return _apply(name, [_value(argument, item, params) for argument in arguments])
         case typed.LetRef(definition=definition):
-            return item.found.metrics[definition.name].double()
+            return item.rows.found.metrics[definition.name].double()
     raise AssertionError(f"not a statement about a split: {expression}")
 
 
@@ -73,6 +90,17 @@ def _family(profile: Profile, kind: str, family: str, tolerance: float | None) -
         else profile.violation[:, columns] > tolerance
     )
     return float((violated & live).sum()) / max(1, int(live.sum()))
+
+
+def _average(measured: MeasuredAverages | None, kind: str, name: str, tolerance: float | None) -> Number:
+    """Of a constraint on averages, whose profile is that of one row; not a number where a mean of it is over no rows."""
+    if measured is None:
+        return nan
+    profile = measured.profile
+    if not bool(profile.live[0, profile.columns(families(profile.layout).get(name, []))].all()):
+        return nan
+    found = _family(profile, kind, name, tolerance)
+    return float(found[0]) if isinstance(found, Tensor) else found
 
 
 def _statistic(function: str, values: Tensor, level: float | None) -> float:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.program import MEMBERS, Evaluation, Program
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.spans import NOWHERE
 from pdual.dsl.typed import TypedSpec
 from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.evaluation import Pass
@@ -54,18 +55,21 @@ def unaveraged(found: Pass, table: Table) -> RowBatch | None:
 
 
 def located(refusal: Refusal, spec: TypedSpec) -> Refusal:
-    """The same refusal, pointing at the constraint or the objective of the spec whose value is not finite."""
+    """The same refusal, pointing at the constraint, the average or the objective of the spec that it is about."""
     return Refusal([_located(item, spec) for item in refusal.diagnostics])
 
 
 def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
     facts = dict(item.facts)
-    if item.code != "PD601" or "data" not in facts:
+    if item.code not in ("PD601", "PD606", "PD607", "PD608") or "data" not in facts or item.span != NOWHERE:
         return item
-    if "average" in facts:
+    if "average" in facts or item.code == "PD608":
         averages = [average.span for average in spec.averages if facts["data"] in average.data]
         return replace(item, span=averages[0]) if averages else item
-    blocks = [block for block in spec.blocks if block.data == facts["data"]]
+    grouped = item.code in ("PD606", "PD607")
+    blocks = [
+        block for block in spec.blocks if block.data == facts["data"] and (block.group_by is not None or not grouped)
+    ]
     spans = [family.span for block in blocks for family in block.families if family.name == facts.get("family")]
     spans += [objective.span for block in blocks for objective in block.objectives]
     return replace(item, span=spans[0]) if spans else item

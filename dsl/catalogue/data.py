@@ -157,7 +157,19 @@ ENTRIES: tuple[Entry, ...] = (
         "PD535",
         "`{field}` should hold {expected}, found {found} in {rows}",
         label="declared here",
-        notes=("{count} of {total} rows of `{file}`",),
+        notes=(
+            "{count} of {total} rows of `{file}`",
+            "its {kinds} words are {words}",
+            "the members of `{set}` are {members}",
+        ),
+        help=(
+            "did you mean `{near}`?",
+            "declare `{declaration}`, and `{retyped}`",
+            "declare `{declaration}`",
+            "declare `{retyped}`, since that set has these members",
+            "replace the words by numbers in the file, or by names (letters, digits and `_`) that a set can list{unnamed:.0}",
+            "leave the field out where nothing reads it, or replace the words by numbers in the file: {key}",
+        ),
     ),
     Entry("PD536", "`{file}` has {found} rows, and the splits need at least {needed}", label="named here"),
     Entry(

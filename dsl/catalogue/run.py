@@ -47,12 +47,14 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD606",
         "a group of `{data}` by `{field}` has nothing to average: that of {address}",
+        label="this mean",
         notes=("a mean over no rows is not a number, and the objective is a mean over all groups",),
         help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
     ),
     Entry(
         "PD607",
         "two filters of the means over groups of `{data}` keep the same row: {address}",
+        label="means over parts of groups",
         notes=(
             "with `members`, a batch has a part of every group; pairs of a row with itself weigh more in it than in the group",
         ),
@@ -251,7 +253,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD715",
-        "there is no claim `{name}`",
+        "`--claims` names `{name}`, which is no claim",
         notes=("claims are {names}",),
         help=("did you mean `{near}`?",),
     ),
@@ -273,7 +275,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD716",
-        "there is no constant `{name}` that may be given",
+        "`--know` names `{name}`, which is no constant that may be given",
         notes=("these may be: {names}",),
         help=("did you mean `{near}`?",),
     ),

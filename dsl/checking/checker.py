@@ -164,4 +164,5 @@ def _assembled(
         expects=expects,
         solve=solve,
         source=source,
+        files=tuple(dict.fromkeys(context.files)),
     )

@@ -38,7 +38,7 @@ def check_param(node: syntax.Param, overrides: Overrides, scope: Scope) -> Typed
         else:
             _check_range(name, given, low, high, node.name.span, scope, "PD241")
             value = given
-    return TypedParam(name, type, value, default, low, high, node.span)
+    return TypedParam(name, type, value, default, low, high, name in overrides, node.span)
 
 
 def check_override_names(overrides: Overrides, declared: Mapping[str, object], scope: Scope) -> None:

@@ -16,6 +16,7 @@ from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.typed import (
     Literal,
     ModelCall,
+    NamedFile,
     TypedData,
     TypedExpression,
     TypedFamily,
@@ -86,6 +87,7 @@ class Context:
     features_of: list[tuple[str, Span]] = field(
         default_factory=list
     )  # models named in `features`, in the block in hand
+    files: list[NamedFile] = field(default_factory=list)  # that the spec names itself
     lets: list[tuple[syntax.Name, tuple[int, ...]]] = field(default_factory=list)  # every let with its definitions
     lets_to_come: dict[str, syntax.Let] = field(default_factory=dict)  # the let in hand and those below it, by name
     heights: dict[int, int] = field(default_factory=dict)  # of lets, with all that they are built on, by identity

@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.accepted import Accepted, accepted
-from pdual.dsl.checking.entities import ParamEntity
+from pdual.dsl.checking.named_files import may_name
 from pdual.dsl.checking.scope import Scope
 from pdual.dsl.checking.setting_values import REFUSED, architecture_use, setting_value
-from pdual.dsl.declarations.beside import MayBeFile, elsewhere, is_beside
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
@@ -87,11 +86,11 @@ def _build(
         nodes[name], spans[name] = node, name_span
         takes = accepted(record.model_fields[name].annotation)
         value = setting_value(node, takes, scope, call_settings)
-        if value is REFUSED or _is_misfit(value, takes, node, name, owner, scope):
-            complete = False
-        elif _reaches_out(record, name, value, node, scope):
-            reason = elsewhere(value, "make it a `param` and hand it in with `--set`")
-            scope.found.add("PD260", node.span, name=name, owner=owner, reason=reason)
+        if (
+            value is REFUSED
+            or _is_misfit(value, takes, node, name, owner, scope)
+            or not may_name(record.model_fields[name], name, value, node, owner, scope)
+        ):
             complete = False
         else:
             values[name] = value
@@ -117,16 +116,6 @@ def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, 
     near = nearest(value, takes.words) if isinstance(value, str) else None
     scope.found.add("PD217", node.span, name=name, owner=owner, expected=takes.expected, found=found, near=near)
     return True
-
-
-def _reaches_out(record: type[Settings], name: str, value: Any, node: syntax.Expression, scope: Scope) -> bool:
-    """Whether the spec itself names a file or folder that it was not sent with; the command line may."""
-    marked = any(isinstance(item, MayBeFile) for item in record.model_fields[name].metadata)
-    if not marked or not isinstance(value, str) or is_beside(value):
-        return False
-    named = scope.lookup(node.name) if isinstance(node, syntax.Name) else None
-    param = named.entity.param if named is not None and isinstance(named.entity, ParamEntity) else None
-    return param is None or param.value == param.default
 
 
 def _validated(

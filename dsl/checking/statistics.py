@@ -23,7 +23,7 @@ _OF_FAMILIES = ("viol", "rate")
 
 
 def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
-    """``viol(F)`` is one number a row; the others are one number a split."""
+    """``viol(F)`` of a constraint on rows is one number a row; the others are one number a split."""
     count = len(node.arguments)
     if name == "max" and count == 2:
         arguments = [scope.deeper().typed(argument.value) for argument in node.arguments]
@@ -57,18 +57,20 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
 
 def _of_family(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     target = node.arguments[0].value
-    families = scope.context.tables.families
-    if isinstance(target, syntax.Name) and target.name in scope.context.tables.broken:
+    tables = scope.context.tables
+    names = {**tables.families, **tables.averages}
+    if isinstance(target, syntax.Name) and target.name in tables.broken:
         return unknown(node.span)
-    if not isinstance(target, syntax.Name) or target.name not in families:
+    if not isinstance(target, syntax.Name) or target.name not in names:
         written = target.name if isinstance(target, syntax.Name) else "this"
-        near = nearest(written, families)
+        near = nearest(written, names)
         scope.found.add("PD106", target.span, name=written, near=near)
         return unknown(node.span)
+    average = target.name in tables.averages
     if name == "viol":
-        return FamilyStatistic(REAL, name, target.name, None, span=node.span)
+        return FamilyStatistic(REAL, name, target.name, None, average, span=node.span)
     tolerance = number(node.arguments[1].value, scope) if len(node.arguments) == 2 else None
-    return FamilyStatistic(REAL, name, target.name, tolerance, span=node.span)
+    return FamilyStatistic(REAL, name, target.name, tolerance, average, span=node.span)
 
 
 def is_per_row(expression: TypedExpression) -> bool:
@@ -76,8 +78,8 @@ def is_per_row(expression: TypedExpression) -> bool:
     match expression:
         case Literal() | ParamRef() | RowStatistic():
             return False
-        case FamilyStatistic(kind=kind):
-            return kind == "viol"
+        case FamilyStatistic(kind=kind, average=average):
+            return kind == "viol" and not average
         case Apply(arguments=arguments):
             return any(map(is_per_row, arguments))
         case _:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from pdual.dsl.declarations.architecture import Architecture, Complaint
-from pdual.dsl.declarations.beside import FileOrName
+from pdual.dsl.declarations.beside import ModelName
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis
@@ -29,7 +29,7 @@ class CausalLmSettings(Settings):
     and what they hand on is held, in at most ``held`` MB (where it needs more, or with 0, they are evaluated every time).
     """
 
-    base: FileOrName
+    base: ModelName = Field(min_length=1)
     template: Literal["chat", "plain"] = "chat"
     lora: int = Field(default=0, ge=0)
     lora_alpha: float = Field(default=16.0, gt=0)

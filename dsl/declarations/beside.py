@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
+
+from pdual.dsl.record import record
 
 
+class Start(StrEnum):
+    """The folder that a name is looked for in. What links in the user's own folders lead to is theirs to say."""
+
+    SPEC = "the folder of the spec"
+    CURRENT = "the current folder, for folders alone"
+    OWN = "folders of the user's own"
+
+
+@record(frozen=True, slots=True)
 class MayBeFile:
     """Marks a setting that is a name, or a file or folder. A spec itself may name only what lies beside it and below; the command
     line, through a param and ``--set``, any: a spec from somebody else reads nothing that it was not sent with.
+
+    A file is looked for with each of ``endings``. ``replaced``: ``--data`` names another one in its place.
     """
+
+    start: Start = Start.SPEC
+    endings: tuple[str, ...] = ("",)
+    replaced: bool = False
+
+    @property
+    def way(self) -> str:
+        """How the command line names a file that a spec may not."""
+        return "name it with `--data NAME=FILE`" if self.replaced else "make it a `param` and hand it in with `--set`"
 
 
 def is_beside(file: str) -> bool:
@@ -24,16 +47,14 @@ def is_beside(file: str) -> bool:
     return not (PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor or file.startswith("~"))
 
 
-def elsewhere(file: str, way: str) -> str:
-    """Why a spec may not name a file."""
-    return f"a spec reads files beside it and below, and `{file}` is elsewhere; {way}"
+def elsewhere(file: str, way: str, target: object = None) -> str:
+    """Why a spec may not name a file: it, or what it links to (``target``), lies elsewhere."""
+    where = "is elsewhere" if target is None else f"is `{target}`"
+    return f"a spec reads files beside it and below, and `{file}` {where}; {way}"
 
 
-def _inside(file: str) -> str:
-    if not is_beside(file):
-        raise ValueError(elsewhere(file, "name it with `--data NAME=FILE`"))
-    return file
-
-
-FileBeside: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_inside)]
 FileOrName: TypeAlias = Annotated[str, Field(min_length=1), MayBeFile()]
+FileBeside: TypeAlias = Annotated[str, Field(min_length=1), MayBeFile(replaced=True)]
+CaseName: TypeAlias = Annotated[str, Field(min_length=1), MayBeFile(endings=("", ".m"))]
+ModelName: TypeAlias = Annotated[str, MayBeFile(Start.CURRENT)]
+OwnName: TypeAlias = Annotated[str, MayBeFile(Start.OWN)]

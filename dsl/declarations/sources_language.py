@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pdual.dsl.declarations.beside import FileOrName
+from pdual.dsl.declarations.beside import FileOrName, OwnName
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import ANY, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.types import BOOL, ArrayType, GraphType, Kind, SetAxis
@@ -25,7 +25,7 @@ class FloraSettings(Settings):
     ``flip`` turns the labels of that share of the train rows, drawn with ``seed``, to see who notices.
     """
 
-    domain: FileOrName
+    domain: OwnName = Field(min_length=1)
     encoder: FileOrName = FLORA_ENCODER
     limit: int | None = Field(None, ge=1)
     flip: float = Field(0.0, ge=0, lt=1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from pdual.dsl.declarations.beside import FileBeside, FileOrName
+from pdual.dsl.declarations.beside import CaseName, FileOrName
 from pdual.dsl.declarations.references import GivenReference, Settings
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares, split_sizes
@@ -16,7 +16,7 @@ from pdual.dsl.types import REAL, ArrayType, Element, Kind, MemberOf, SetAxis
 class PowerCaseSettings(Settings):
     """``power.case("case.m")``: a shipped case, a ``.m`` file, or one in ``$PDUAL_DATA/power``."""
 
-    name: FileOrName
+    name: CaseName
 
 
 class PowerDemandsSettings(Settings):
@@ -35,7 +35,7 @@ class PowerDemandsSettings(Settings):
     seed: int = Field(0, ge=0)
     draw: int = Field(0, ge=0)
     iterations: int = Field(300, ge=1)
-    file: FileBeside | None = None
+    file: FileOrName | None = None
 
 
 def _on(element: Element, axis: str) -> ArrayType:

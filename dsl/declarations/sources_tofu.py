@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from pdual.dsl.declarations.beside import ModelName, OwnName
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
 from pdual.dsl.types import TEXT
@@ -38,12 +39,12 @@ class TofuSettings(Settings):
     (``larger``). Answers are generated up to ``longest`` tokens.
     """
 
-    split: str = Field(min_length=1)
+    split: OwnName = Field(min_length=1)
     rows: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
-    without: str = ""
+    without: OwnName = ""
     suite: int = Field(0, ge=0)
-    retained: str = ""
+    retained: ModelName = ""
     closeness: Literal["retained", "larger"] = "retained"
     longest: int = Field(200, ge=1)
 

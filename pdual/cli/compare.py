@@ -74,7 +74,7 @@ def compare(
         limit=limit,
         command=tuple(sys.argv),
     )
-    context = SourceContext(folder=found.folder, workers=default_workers(), progress=shown)
+    context = SourceContext(folder=found.folder, files=options.data, workers=default_workers(), progress=shown)
 
     def began(trial: Trial) -> None:
         if not quiet:

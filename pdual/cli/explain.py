@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,10 +66,10 @@ def explain(
     from pdual.understanding import understand
 
     found = find(spec)
-    context = SourceContext(folder=found.folder)
+    context = SourceContext(folder=found.folder, files=data_files(data))
     understood = understand(found.source, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), context)
     if rows is not None and understood.graph is not None and not understood.errors:
-        return _rows(understood.graph, rows, replace(context, files=data_files(data)), found.source, json)
+        return _rows(understood.graph, rows, context, found.source, json)
     code = output.exit_code(understood.diagnostics)
     name, content, lines = _content(understood, stage, uses, math, keeps_objective(minimize))
     if json:

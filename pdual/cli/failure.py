@@ -14,7 +14,7 @@ from pdual.dsl.spans import Source
 
 def refused(refusal: Refusal, arguments: Sequence[str], source: Source | None = None) -> int:
     """A mistake outside any spec's text, or one that a command left to its caller."""
-    return _report(refusal.diagnostics, arguments, source)
+    return _report(refusal.diagnostics, arguments, source or refusal.source)
 
 
 def misused(error: Any, arguments: Sequence[str]) -> int:

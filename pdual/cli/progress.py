@@ -145,9 +145,12 @@ def progress(quiet: bool, verbose: bool, stream: TextIO | None = None) -> LinePr
 
 def iteration(line: LogLine) -> str:
     """An outer iteration in one line: objectives, violation in fractions of the range, shares of rows that are met and at the cap; averages."""
-    objective = " ".join(f"{value:.5g}" for value in line.objective.values()) or "-"
-    pieces = [f"objective {objective}"]
-    if line.families.keys() - {name.split(".")[0] for name in line.averages} or not line.averages:
+    objective = " ".join(f"{value:.5g}" for value in line.objective.values())
+    # Where no pass over the train rows measures the objective, the steps' own mean is what there is.
+    pieces = [f"objective {objective}" if objective else f"loss {line.loss:.5g}"]
+    if not line.families and not line.averages:
+        pass
+    elif line.families.keys() - {name.split(".")[0] for name in line.averages} or not line.averages:
         pieces.append(f"violation {line.violation_mean:.2e} mean {line.violation_max:.2e} max")
         pieces += [f"{line.feasible_rows:.1%} of rows met", f"{line.rows_at_cap:.1%} at the cap"]
     for name, item in line.averages.items():

@@ -93,7 +93,7 @@ def run(
         command=tuple(sys.argv),
     )
     found = find(spec)
-    context = SourceContext(folder=found.folder)
+    context = SourceContext(folder=found.folder, files=options.data)
     understood = understand(found.source, options.overrides, options.dual, options.minimize, context)
     arguments = ["run", "--json"] if json else ["run"]
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdual.cli.options import DeviceChoice, JsonOption, SetOption, SpecArgument, assignments
+from pdual.cli.options import DeviceChoice, JsonOption, SetOption, SpecArgument, assignments, data_files
 
 if TYPE_CHECKING:
     from pdual.sweeping import Ended
@@ -54,7 +54,7 @@ def sweep(
     values = {name: _values(name, written) for name, written in assignments(over, "--over", "NAME=V1,V2").items()}
     planned = trials(values, seeds, out or Path("runs") / f"sweep-{Path(spec).stem}")
     fixed = assignments(sets, "--set")
-    _check(spec, [{**fixed, **trial.values} for trial in planned])
+    _check(spec, [{**fixed, **trial.values} for trial in planned], data_files(data))
     arguments = ["--device", device.value, *(["--quick"] if quick else []), *(["--tensorboard"] if tensorboard else [])]
     arguments += ["--limit", str(limit)] if limit is not None else []
     for option, written in (("--set", sets), ("--dual", dual), ("--data", data)):
@@ -87,7 +87,7 @@ def _values(name: str, written: str) -> list[str]:
     return list(dict.fromkeys(names(written, f"--over {name}")))
 
 
-def _check(spec: str, every: Sequence[Mapping[str, str]]) -> None:
+def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> None:
     """Refuse before anything runs what no run would accept."""
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
@@ -95,7 +95,7 @@ def _check(spec: str, every: Sequence[Mapping[str, str]]) -> None:
 
     found = find(spec)
     for overrides in every:
-        understand(found.source, overrides, context=SourceContext(folder=found.folder)).refuse()
+        understand(found.source, overrides, context=SourceContext(folder=found.folder, files=files)).refuse()
 
 
 def lines(names: Sequence[str], found: Sequence[Ended]) -> Iterator[str]:

@@ -13,18 +13,20 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.graph import DataGraph, Graph
-from pdual.compiler.interpreter import Environment, EvaluationError, RowEntry, RowValues, Value, rows_of
+from pdual.compiler.interpreter import Environment, EvaluationError, RowEntry, RowValues, Value, average_of, rows_of
 from pdual.compiler.interpreter_scope import frozen
-from pdual.compiler.layout import Sense
+from pdual.compiler.layout import PartLayout, Sense
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.types import ArrayType, Kind, RecordType
 from pdual.runtime.context import SourceContext
+from pdual.runtime.data import Table
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.records import TOLERANCE
 
-#: Rows that are loaded; the first is shown.
+#: Rows that are loaded of each split; the first is shown, and averages are over all of them.
 _LOADED = 8
+_UNSHOWN = "texts and graphs are not shown"
 
 
 class Instance(NamedTuple):
@@ -41,12 +43,23 @@ class Instance(NamedTuple):
 
 
 class Instances(NamedTuple):
-    """A row of a data set; ``skipped`` says why nothing is shown."""
+    """A row of a data set; ``skipped`` says why nothing is shown. Of a constraint on averages (``average``) it is over so many
+    train rows (``rows``) of each data set that it reads.
+    """
 
     data: str
     row: str
     entries: tuple[Instance, ...]
     skipped: str | None = None
+    average: str | None = None
+    rows: int | None = None
+
+    @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        if self.average is None:
+            return f"{self.data}[{self.row}]"
+        return f"{self.average}, an average over the first {self.rows} train rows of {self.data}"
 
     def as_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -54,7 +67,9 @@ class Instances(NamedTuple):
 
 
 def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -> tuple[Instances, ...]:
-    """The first ``count`` entries of every part, on the first train row of each data set. Raises a Refusal for wrong data."""
+    """The first ``count`` entries of every part, on the first train row of each data set, and every constraint on averages over
+    the first train rows. Raises a Refusal for wrong data.
+    """
     torch.manual_seed(seed)
     tables = load_tables(graph.spec, graph.knowns, replace(context, limit=_LOADED))
     problem = prepare(graph, tables, torch.float64, {})
@@ -64,26 +79,58 @@ def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -
     for data in graph.data:
         table = tables[data.data]
         ids = table.splits["train"][:1]
-        row, values = table.address(int(ids[0])), table.batch(ids).values
-        fields = _fields(graph.spec, data.data, values)
-        if fields is None:
-            found.append(Instances(data.data, row, (), "texts and graphs are not shown"))
+        row, values = table.address(int(ids[0])), _row(graph.spec, data.data, table, ids, problem.models)
+        if values is None:
+            found.append(Instances(data.data, row, (), _UNSHOWN))
             continue
-        called = _Called(graph.spec, problem.models, ids)
         try:
-            entries = tuple(_entries(graph.spec, data, count, row, environment, RowValues(fields, called)))
+            entries = tuple(_entries(graph.spec, data, count, row, environment, values))
         except EvaluationError as error:
             found.append(Instances(data.data, row, (), str(error)))
             continue
         found.append(Instances(data.data, row, entries))
+    found += [_averaged(graph, average, tables, problem.models, environment) for average in graph.spec.averages]
     return tuple(found)
+
+
+def _averaged(
+    graph: Graph,
+    average: typed.TypedAverage,
+    tables: Mapping[str, Table],
+    models: nn.ModuleDict,
+    environment: Environment,
+) -> Instances:
+    """A constraint on averages over the rows that were loaded."""
+    shown: dict[str, list[RowValues]] = {}
+    names, count = ", ".join(average.data), min(len(tables[data].splits["train"]) for data in average.data)
+    for data in average.data:
+        rows = [
+            _row(graph.spec, data, tables[data], ids, models)
+            for ids in torch.split(tables[data].splits["train"][:count], 1)
+        ]
+        shown[data] = [row for row in rows if row is not None]
+        if len(shown[data]) < count:
+            return Instances(names, "", (), _UNSHOWN, average.name, count)
+    try:
+        known = {entry.part: entry for entry in average_of(average, environment, shown)}
+    except EvaluationError as error:
+        return Instances(names, "", (), str(error), average.name, count)
+    layouts = [part.layout for part in graph.averages.parts if part.layout.family == average.name]
+    entries = tuple(_instance(layout, 0, layout.name, known[layout.part]) for layout in layouts)
+    return Instances(names, "", entries, None, average.name, count)
+
+
+def _row(spec: typed.TypedSpec, data: str, table: Table, ids: Tensor, models: nn.ModuleDict) -> RowValues | None:
+    """One row as the interpreter reads it; None where it has a field that is no tensor."""
+    fields = _fields(spec, data, table.batch(ids).values)
+    return None if fields is None else RowValues(fields, _Called(spec, models, ids))
 
 
 def lines_of(found: tuple[Instances, ...]) -> list[str]:
     """For people: a block for each part, a line for each entry, INFES where it is violated."""
     lines: list[str] = []
     for item in found:
-        lines += [*([""] if lines else []), f"{item.data}[{item.row}], models untrained"]
+        lines += [*([""] if lines else []), f"{item.title}, models untrained"]
         if item.skipped is not None:
             lines.append(f"  {item.skipped}")
         part = None
@@ -112,19 +159,22 @@ def _entries(
             rows[family.name] = rows_of(family, environment, values)
         known = {entry.members: entry for entry in rows[family.name] if entry.part == layout.part}
         for place, members in enumerate(layout.members[:count]):
-            entry, scale = known[members], layout.scale[place]
-            excess = abs(entry.residual) if layout.sense is Sense.EQUAL else entry.residual
             address = ", ".join(filter(None, (row, layout.addresses[place])))
-            yield Instance(
-                part=layout.name,
-                address=f"{layout.name}[{address}]",
-                left=entry.left,
-                relation="==" if layout.sense is Sense.EQUAL else "<=",
-                right=entry.right,
-                scaled=excess / scale,
-                violated=not entry.masked and excess / scale > TOLERANCE,
-                masked=entry.masked,
-            )
+            yield _instance(layout, place, f"{layout.name}[{address}]", known[members])
+
+
+def _instance(layout: PartLayout, place: int, address: str, entry: RowEntry) -> Instance:
+    scaled = (abs(entry.residual) if layout.sense is Sense.EQUAL else entry.residual) / layout.scale[place]
+    return Instance(
+        part=layout.name,
+        address=address,
+        left=entry.left,
+        relation="==" if layout.sense is Sense.EQUAL else "<=",
+        right=entry.right,
+        scaled=scaled,
+        violated=not entry.masked and scaled > TOLERANCE,
+        masked=entry.masked,
+    )
 
 
 def _fields(spec: typed.TypedSpec, data: str, values: Mapping[str, object]) -> dict[str, Value] | None:

@@ -89,21 +89,26 @@ def _recovery(metrics: Metrics) -> Iterator[Scores]:
 
 
 def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
-    """What sources draw, of the last split whose rows have multipliers: unseen rows where these have some, else train rows."""
+    """What sources draw, of the last split whose rows have multipliers: unseen rows where these have some, else train rows. Where
+    none has, of the last split.
+    """
     for lane in found.run.lanes:
         with_multipliers = [
             split
             for split, items in measured.items()
             if lane.name in items and items[lane.name].profile.has_multipliers
         ]
-        if not with_multipliers:
+        there = with_multipliers or [split for split, items in measured.items() if lane.name in items]
+        if not there:
             continue
-        split = with_multipliers[-1]
+        split = there[-1]
         item = measured[split][lane.name]
-        multipliers = item.found.multipliers
-        assert multipliers is not None
-        live = torch.where(item.profile.live, multipliers, 0.0)
-        for drawing in drawings(found.graph, lane.name, lane.table, lane.program.layout, split, item.found.ids, live):
+        multipliers = item.found.multipliers if with_multipliers else None
+        live = None if multipliers is None else torch.where(item.profile.live, multipliers, 0.0)
+        models = found.run.problem.models
+        for drawing in drawings(
+            found.graph, lane.name, lane.table, lane.program.layout, split, item.found.ids, live, models
+        ):
             if isinstance(drawing, Picture):
                 yield Sketch(drawing.title, drawing.words, figure=drawing.figure)
             else:

@@ -74,7 +74,7 @@ class Sketch:
     title: str
     words: str
     figure: Any = None
-    rows: Sequence[tuple[str, float, Mapping[str, str]]] = ()
+    rows: Sequence[tuple[str, float | None, Mapping[str, str]]] = ()
 
 
 @dataclass(frozen=True)

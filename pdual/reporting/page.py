@@ -34,7 +34,7 @@ class Quoted:
 
     title: str
     words: str
-    rows: Sequence[tuple[str, float, Mapping[str, str]]]
+    rows: Sequence[tuple[str, float | None, Mapping[str, str]]]
 
 
 @dataclass(frozen=True)

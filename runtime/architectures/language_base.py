@@ -19,6 +19,7 @@ from torch import nn
 from pdual.dsl.declarations.architecture_causal_lm import CausalLmSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.hub import unreachable
 
 #: The state of a run that a language model is taken from, as ``pdual.runtime.folder`` writes it.
 _RECORD, _TENSORS, _STATE = "run.json", "checkpoint/tensors.safetensors", "checkpoint/state.json"
@@ -53,14 +54,18 @@ def load_base(base: str, span: Span) -> Base:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # of loading, which pdual's own would stand beside
     noise = hub.get_verbosity()
     hub.set_verbosity(ERROR)  # of attempts that fail, after which what failed is told once
+    where = str(folder) if folder.is_dir() else base
+    silent = None if folder.is_dir() else unreachable(base)
+    local = silent is not None  # what was downloaded once is enough
     try:
-        config = AutoConfig.from_pretrained(str(folder) if folder.is_dir() else base)
+        config = AutoConfig.from_pretrained(where, local_files_only=local)
         _without_dropout(config)
-        where = str(folder) if folder.is_dir() else base
-        tokenizer = AutoTokenizer.from_pretrained(where)
-        model = AutoModelForCausalLM.from_pretrained(where, config=config, dtype=torch.float32, use_safetensors=True)
+        tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=local)
+        model = AutoModelForCausalLM.from_pretrained(
+            where, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=local
+        )
     except Exception as error:  # hubs, files and formats fail in ways of their own
-        raise _unusable(base, folder.is_dir(), error, span) from None
+        raise _unusable(base, folder.is_dir(), silent or _line(error), span) from None
     finally:
         hub.set_verbosity(noise)
     return Base(model, tokenizer, getattr(config, "max_position_embeddings", None))
@@ -163,9 +168,9 @@ def _without_dropout(config: Any) -> None:
             setattr(config, name, 0.0)
 
 
-def _unusable(base: str, is_folder: bool, error: Exception, span: Span) -> Refusal:
+def _unusable(base: str, is_folder: bool, reason: str, span: Span) -> Refusal:
     searched = None if is_folder else "the hub's cache on this machine, and the hub"
-    return refuse("PD644", span, base=base, reason=_line(error), searched=searched)
+    return refuse("PD644", span, base=base, reason=reason, searched=searched)
 
 
 def _line(error: Exception) -> str:

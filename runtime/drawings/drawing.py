@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Layout, PartLayout, Sense
@@ -25,7 +25,8 @@ class RowsToDraw:
     """Some rows of a data set with their multipliers.
 
     ``multipliers`` [n, columns], scaled, 0 where an entry is masked; ``price`` [n]: the sum over a row's inequalities (over all
-    its constraints where it has none) of their absolute values, what its requirements cost.
+    its constraints where it has none) of their absolute values, what its requirements cost. Where rows have no multipliers
+    ``held`` is false and both are 0. ``models``: the run's, in evaluation mode.
     """
 
     graph: Graph
@@ -36,6 +37,8 @@ class RowsToDraw:
     ids: Tensor
     multipliers: Tensor
     price: Tensor
+    models: nn.ModuleDict | None = None
+    held: bool = True
 
     @property
     def ranked(self) -> list[int]:
@@ -62,27 +65,39 @@ class Picture:
 
 @dataclass(frozen=True)
 class Quotations:
-    """Rows in words: the price and the texts of each, by field."""
+    """Rows in words: the price of each, None where rows have none, and its texts by field."""
 
     title: str
     words: str
-    rows: tuple[tuple[str, float, Mapping[str, str]], ...]
+    rows: tuple[tuple[str, float | None, Mapping[str, str]], ...]
 
 
 Drawing: TypeAlias = Picture | Quotations
 
 
 def drawings(
-    graph: Graph, data: str, table: Table, layout: Layout, split: str, ids: Tensor, multipliers: Tensor
+    graph: Graph,
+    data: str,
+    table: Table,
+    layout: Layout,
+    split: str,
+    ids: Tensor,
+    multipliers: Tensor | None,
+    models: nn.ModuleDict | None = None,
 ) -> Sequence[Drawing]:
-    """What the data set's source draws; nothing where no row has a multiplier."""
-    if not multipliers.numel() or bool(multipliers.isnan().all()):
-        return ()
+    """What the data set's source draws. Where no row has a multiplier, rows that a language model is asked about."""
     own = next(item for item in graph.spec.data if item.name == data)
+    if multipliers is None or not multipliers.numel() or bool(multipliers.isnan().all()):
+        from pdual.runtime.drawings import texts
+
+        nothing = torch.zeros(len(ids), layout.columns, dtype=torch.float64)
+        return texts.draw(
+            RowsToDraw(graph, own, table, layout, split, ids, nothing, nothing.sum(1), models, held=False)
+        )
     draw = named(sources()[own.source or BOUND_NAME].drawing)
     there = multipliers.nan_to_num(nan=0.0).double().cpu()
     price = priced(layout, there)
-    found: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price))
+    found: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price, models))
     return found
 
 

@@ -8,6 +8,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from pdual.runtime.drawings.answers import LONGEST as LONGEST_ANSWER
+from pdual.runtime.drawings.answers import answered
 from pdual.runtime.drawings.drawing import Drawing, Quotations, RowsToDraw
 
 #: Rows that are quoted of either end, and characters of a text.
@@ -23,20 +25,34 @@ class Quotable(Protocol):
 
 
 def draw(rows: RowsToDraw) -> Sequence[Drawing]:
-    """Nothing where there is no text."""
-    ranked = rows.ranked
-    found = []
-    for title, places in (("largest", ranked[:SHOWN]), ("smallest", ranked[::-1][:SHOWN])):
-        texts = _texts(rows, places)
-        if not texts:
-            return ()
-        quoted = tuple(
-            (rows.address(place), float(rows.price[place]), {name: _cut(column[n]) for name, column in texts.items()})
-            for n, place in enumerate(places)
-        )
-        words = f"{rows.split} rows of {rows.data.name} by the sum of their multipliers, scaled"
-        found.append(Quotations(f"Rows with the {title} multipliers", words, quoted))
-    return found
+    """Nothing where there is no text. Beside the texts of rows that a language model is asked about stands what it answers; rows
+    without multipliers are quoted only for that.
+    """
+    ranked, whose = rows.ranked, f"{rows.split} rows of {rows.data.name}"
+    ends = {
+        "Rows with the largest multipliers": ranked[:SHOWN],
+        "Rows with the smallest multipliers": ranked[::-1][:SHOWN],
+    }
+    words = f"{whose} by the sum of their multipliers, scaled"
+    if not rows.held:
+        ends, words = {"Rows without multipliers": ranked[:SHOWN]}, f"the first {whose}"
+    places = list(dict.fromkeys(place for end in ends.values() for place in end))
+    texts, answers = _texts(rows, places), answered(rows, places)
+    if not texts or not (rows.held or answers):
+        return ()
+    said = f"; the greedy answers are of at most {LONGEST_ANSWER} tokens" if answers else ""
+    columns = {**texts, **answers}
+    return [
+        Quotations(title, words + said, tuple(_quoted(rows, place, places.index(place), columns) for place in end))
+        for title, end in ends.items()
+    ]
+
+
+def _quoted(
+    rows: RowsToDraw, place: int, line: int, columns: Mapping[str, Sequence[str]]
+) -> tuple[str, float | None, Mapping[str, str]]:
+    price = float(rows.price[place]) if rows.held else None
+    return rows.address(place), price, {name: _cut(column[line]) for name, column in columns.items()}
 
 
 def _texts(rows: RowsToDraw, places: Sequence[int]) -> Mapping[str, Sequence[str]]:

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
+from pdual.compiler.graph import Graph
 from pdual.compiler.open_axes import calls_of
 from pdual.runtime.architectures.causal_lm import CausalLm
 from pdual.runtime.architectures.language_frozen import FrozenLm, Pair
 from pdual.runtime.architectures.language_rows import asked, data_of
+from pdual.runtime.data import Table
 from pdual.runtime.evaluations.context import EvaluationContext
 
 
 def model_of(context: EvaluationContext) -> tuple[CausalLm, Sequence[Pair]] | None:
+    """The language model of the rows that are measured, as ``asked_of`` has it."""
+    return asked_of(context.graph, context.problem.models, context.data, context.table, context.ids)
+
+
+def asked_of(
+    graph: Graph, models: nn.ModuleDict, data: str, table: Table, ids: Tensor
+) -> tuple[CausalLm, Sequence[Pair]] | None:
     """The only language model that the spec calls on these rows, and what it is asked about each; None where there is none."""
     calls = [
         call
-        for call in dict.fromkeys(calls_of(context.graph.spec))
-        if isinstance(context.problem.models[call.model], CausalLm) and data_of(call) == context.data
+        for call in dict.fromkeys(calls_of(graph.spec))
+        if isinstance(models[call.model], CausalLm) and data_of(call) == data
     ]
     if len(calls) != 1:
         return None
-    model = context.problem.models[calls[0].model]
+    model = models[calls[0].model]
     assert isinstance(model, CausalLm)
-    return model, list(asked(calls[0], context.table, context.ids).values())
+    found = asked(calls[0], table, ids)
+    return model, [found[row] for row in ids.tolist()]
 
 
 def reference_of(models: nn.ModuleDict, model: CausalLm) -> FrozenLm:

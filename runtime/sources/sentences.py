@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.hub import unreachable
 
 PACKAGE = "sentence-transformers"
 TOKENS = 500  # a longer text is cut, as FLORA-Bench's own loader does
@@ -22,17 +23,20 @@ def load_encoder(name: str, count: int, folder: Path | None, span: Span) -> Enco
     ``count`` texts wait for it; ``folder`` is where their embeddings could lie instead. Raises PD545 (the package is not
     installed), PD546 (the model cannot be had).
     """
+    silent = None
     try:
         from sentence_transformers import SentenceTransformer
 
-        model = SentenceTransformer(name)
+        silent = None if Path(name).is_dir() else unreachable(name)
+        model = SentenceTransformer(name, local_files_only=silent is not None)
         # Positions beyond those that it was trained with are none: it may allow fewer.
         model.max_seq_length = min(TOKENS, _positions(model))
     except ModuleNotFoundError as error:
         # Also what it needs in turn: pip puts both right.
         raise refuse("PD545", span, package=error.name or PACKAGE, count=count, folder=folder) from None
     except Exception as error:  # hubs, files and formats fail in ways of their own
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        text = str(error).strip()
+        reason = silent or (text.splitlines()[0] if text else type(error).__name__)
         raise refuse("PD546", span, encoder=name, reason=reason, count=count, folder=folder) from None
 
     def encode(texts: Sequence[str]) -> Any:

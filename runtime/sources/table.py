@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from math import isfinite, prod
 from pathlib import Path
@@ -24,6 +24,7 @@ from pdual.runtime.data import ColumnTable
 from pdual.runtime.limits import bounds_of, limits_of, rows_named
 from pdual.runtime.sources.columns import Columns, read_columns
 from pdual.runtime.sources.divide import divide
+from pdual.runtime.sources.words import advice
 from pdual.runtime.standards import learned, standardised
 
 _REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
@@ -110,7 +111,7 @@ def _column(part: str, field: TypedField, columns: Columns, path: Path, context:
     parsed = [_flat(value, parse, prod(shape)) for value in values]
     bad = [row for row, value in enumerate(parsed) if value is None]
     if bad:
-        raise _misfit(field, what, values, bad, path)
+        raise _misfit(field, what, values, bad, path, context.sets)
     return torch.tensor(parsed, dtype=kind).reshape(len(parsed), *shape)
 
 
@@ -120,7 +121,7 @@ def _texts(field: TypedField, columns: Columns, path: Path) -> Sequence[str]:
     found = [value.item() if hasattr(value, "item") else value for value in values]
     bad = [row for row, value in enumerate(found) if not isinstance(value, str)]
     if bad:
-        raise _misfit(field, "texts", found, bad, path)
+        raise _misfit(field, "texts", found, bad, path, {})
     return found
 
 
@@ -223,10 +224,17 @@ def _member(labels: Sequence[str]) -> Callable[[Any], int | None]:
     return parse
 
 
-def _misfit(field: TypedField, expected: str, values: Sequence[Any], bad: Sequence[int], path: Path) -> Refusal:
+def _misfit(
+    field: TypedField,
+    expected: str,
+    values: Sequence[Any],
+    bad: Sequence[int],
+    path: Path,
+    sets: Mapping[str, Sequence[str]],
+) -> Refusal:
     found = values[bad[0]]
     text = f"`{found}`" if not hasattr(found, "__len__") or len(str(found)) < 40 else "something else"
     return refuse(
         "PD535", field.span, field=field.name, expected=expected, found=text, rows=rows_named(bad), count=len(bad),
-        total=len(values), file=path,
+        total=len(values), file=path, **advice(field, values, bad, sets),
     )  # fmt: skip

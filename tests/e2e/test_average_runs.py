@@ -143,3 +143,80 @@ def test_an_iteration_in_one_line_with_averages() -> None:
         }
     )  # fmt: skip
     assert iteration(line) == "outer 3: objective 5, low 0.21 off by 1.00e-02, 2 s"
+
+
+def test_what_is_expected_of_averages(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The values of statements are what the predictions say by hand; what does not hold is told where it stands."""
+    import pdual
+
+    said = ["viol(low) <= 1e-9", "viol(even) >= 0", "rate(low) == 1", "rate(even) <= 0.5", "rate(even, 100) == 0"]
+    text = SPEC.replace("METRIC", "") + "".join(f"expect e{n} on people.test: {item}\n" for n, item in enumerate(said))
+    (here / "e.pdual").write_text(text)
+    run = pdual.load("e.pdual", dual="none").solve(out="out")
+    (lane,) = run.outcome.run.lanes
+    rows = lane.table.batch(lane.table.splits["test"]).values
+    guess = run.predict("f", {"x": rows["x"]})[""].double()
+    gap = float(guess[rows["young"]].mean() - guess[~rows["young"]].mean())
+    low, even = max(0.0, float(guess.mean()) - 0.2), max(0.0, abs(gap) - 0.5)
+    width = 1.0  # `even` lies between two bounds, and its violation is a share of what lies between them
+    expected = [low, even / width, float(low > 1e-3), float(even > 1e-3) / 2, 0.0]
+    assert [item.values[0] for item in run.outcome.expectations] == pytest.approx(expected, abs=1e-6)
+    assert low > 0.01, "something is missed"
+    assert [item.holds for item in run.outcome.expectations] == [False, True, True, True, True]
+    told = say(capsys, "run", "e.pdual", "--dual", "none", "--out", "again", "-q")
+    assert (told.code, told.err.count("error[PD650]")) == (4, 1)
+
+
+def test_an_average_that_is_misspelt_and_one_without_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from math import isnan
+
+    import pdual
+    from pdual.runtime.expectations import check_expectation
+
+    text = SPEC.replace("METRIC", "")
+    (here / "e.pdual").write_text(f"{text}expect held on people.test: viol(lwo) <= 1\n")
+    assert "did you mean `low`?" in say(capsys, "check", "e.pdual").out
+    (here / "e.pdual").write_text(f"{text}expect held on people.test: mean(viol(low)) <= 1\n")
+    assert "PD256" in say(capsys, "check", "e.pdual").out  # one number for the split already
+    (here / "e.pdual").write_text(f"{text}expect held on people.test: viol(low) <= 100\n")
+    run = pdual.load("e.pdual").solve(out="out", quick=True)
+    (expect,) = pdual.load("e.pdual").graph.spec.expects
+    measured = run.outcome.run.measure("test")
+    assert check_expectation(expect, measured, {}, run.outcome.run.averaged(measured)).holds
+    without = check_expectation(expect, measured, {}, None)
+    assert (without.holds, isnan(without.values[0])) == (False, True)
+
+
+@pytest.mark.usefixtures("here")
+def test_rows_show_averages(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, "explain", "shares.pdual", "--rows", "2")
+    assert said.code == 0
+    assert "low, an average over the first 8 train rows of people, models untrained" in said.out
+    document = say(capsys, "explain", "shares.pdual", "--rows", "2", "--json").json["rows"]
+    low, even = (next(item for item in document if item["average"] == name) for name in ("low", "even"))
+    assert (low["rows"], low["data"]) == (8, "people")
+
+    import torch
+
+    from pdual.finding import find
+    from pdual.runtime.averages import means_of
+    from pdual.runtime.context import SourceContext
+    from pdual.runtime.prepare import load_tables, prepare
+    from pdual.understanding import understand
+
+    found = find("shares.pdual")
+    graph = understand(found.source).graph
+    torch.manual_seed(0)
+    tables = load_tables(graph.spec, graph.knowns, SourceContext(limit=8))
+    problem = prepare(graph, tables, torch.float64, {})
+    rows = tables["people"].batch(tables["people"].splits["train"])
+    evaluation = problem.blocks[0].program.evaluate(rows.values, rows.ids)
+    plan, means = problem.averages, means_of(evaluation.averaged.detach(), evaluation.kept)
+    expected = (plan.weights["people"] @ means + plan.offsets).tolist()
+    shown = [*low["entries"], *even["entries"]]
+    scales = [part.scale[0] for part in plan.layout.parts]
+    assert [item["part"] for item in shown] == ["low", "even.lower", "even.upper"]
+    for item, residual, scale in zip(shown, expected, scales, strict=True):
+        assert item["left"] - item["right"] == pytest.approx(residual * scale, abs=1e-6)
+        assert item["violated"] == (residual > 1e-3)
+    assert ("INFES" in said.out) == any(item["violated"] for item in shown)

@@ -86,7 +86,7 @@ def test_what_the_theorems_do_not_cover_is_not_a_number(spec: str, why: str, cap
 def test_constants_that_may_not_be_given(capsys):
     said = say(capsys, "bounds", "qp.pdual", "--know", "nuQ=1")
     assert said.code == 2
-    assert "error[PD716]: there is no constant `nuQ` that may be given" in said.err
+    assert "error[PD716]: `--know` names `nuQ`, which is no constant that may be given" in said.err
     assert "did you mean `nuH`?" in said.err
     assert "error[PD704]" in say(capsys, "bounds", "qp.pdual", "--know", "s=-1").err
 

@@ -7,7 +7,7 @@ import pytest
 from pdual.cli import progress as module
 from pdual.cli.output import wants_colour
 from pdual.cli.progress import BarProgress, LineProgress, Silence, Talkative, iteration, progress
-from pdual.runtime.records import LogLine
+from pdual.runtime.records import FamilyMetrics, LogLine
 
 
 class Terminal(io.StringIO):
@@ -16,15 +16,24 @@ class Terminal(io.StringIO):
 
 
 def line(outer: int) -> LogLine:
+    families = {"near": FamilyMetrics(unit="1", mean=0, max=0, violated=0, mean_violated=0, at_cap=0, multiplier=None)}
     return LogLine(
         outer=outer, step=10, seconds=3.2, loss=1, objective={"a": 8208.5}, violation_mean=0.01, violation_max=0.2,
-        feasible_rows=0.5, rows_at_cap=0.25, rho=1, rho_equal=1, multiplier=0, moved=0, fit_error={}, families={},
+        feasible_rows=0.5, rows_at_cap=0.25, rho=1, rho_equal=1, multiplier=0, moved=0, fit_error={}, families=families,
     )  # fmt: skip
 
 
 def test_an_iteration_in_one_line():
     words = "objective 8208.5, violation 1.00e-02 mean 2.00e-01 max, 50.0% of rows met, 25.0% at the cap, 3 s"
     assert iteration(line(7)) == f"outer 7: {words}"
+
+
+def test_an_iteration_without_constraints_or_without_an_objective():
+    assert iteration(line(7).model_copy(update={"families": {}})) == "outer 7: objective 8208.5, 3 s"
+    assert iteration(line(7).model_copy(update={"families": {}, "objective": {}})) == "outer 7: loss 1, 3 s"
+    assert iteration(line(7).model_copy(update={"objective": {}})).startswith(
+        "outer 7: loss 1, violation 1.00e-02 mean"
+    )
 
 
 def test_lines_are_throttled(monkeypatch: pytest.MonkeyPatch):

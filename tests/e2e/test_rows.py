@@ -204,14 +204,26 @@ def test_a_data_set_is_named_where_there_are_several(capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "code", "error"),
-    [("nowhere.csv", 3, "PD531"), ("points.docx", 3, "PD531"), ("small.pdual", 3, "PD532"), ("bad.csv", 3, "PD535")],
+    ("file", "code", "error", "place"),
+    [
+        ("nowhere.csv", 3, "PD531", "4:1"),
+        ("points.docx", 3, "PD531", "4:1"),
+        ("small.pdual", 3, "PD532", "4:1"),
+        ("bad.csv", 3, "PD535", "4:62"),
+        ("other.csv", 3, "PD534", "4:62"),
+    ],
 )
-def test_files_that_are_no_rows(capsys, file: str, code: int, error: str) -> None:
-    Path("bad.csv").write_text("x.0,x.1\n1,nan\n")
-    said = say(capsys, "predict", "run", "--data", file, "-q")
+@pytest.mark.parametrize("command", ["predict", "score"])
+def test_files_that_are_no_rows(capsys, command: str, file: str, code: int, error: str, place: str) -> None:
+    """They are told at the data set or the field, in the spec as the run has it."""
+    Path("bad.csv").write_text("x.0,x.1,is\n1,nan,0\n")
+    Path("other.csv").write_text("y.0,y.1,is\n1,2,0\n")
+    said = say(capsys, command, "run", "--data", file, "-q")
     assert (said.code, said.out) == (code, "")
     assert f"error[{error}]" in said.err
+    assert f"--> {Path('run') / 'spec.pdual'}:{place}" in said.err
+    found = say(capsys, command, "run", "--data", file, "-q", "--json").json["diagnostics"]
+    assert [(item["code"], f"{item['start']['line']}:{item['start']['column']}") for item in found] == [(error, place)]
 
 
 def test_where_results_cannot_go(capsys) -> None:

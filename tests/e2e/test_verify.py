@@ -135,7 +135,7 @@ def test_faults_of_multipliers(claim: str, owner: object, name: str, faulty: obj
 def test_what_is_asked_wrongly(capsys, tmp_path: Path):
     said = say(capsys, "verify", "everything.pdual", "--claims", "row")
     assert said.code == 2
-    assert "error[PD715]: there is no claim `row`" in said.err
+    assert "error[PD715]: `--claims` names `row`, which is no claim" in said.err
     assert "did you mean `rows`?" in said.err
     assert "error[PD620]" in say(capsys, "verify", "everything.pdual", "--run", "nowhere", "--examples", "1").err
     (tmp_path / "broken.json").write_text('{"claim": "rows"}')

@@ -15,6 +15,8 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.spans import Source
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
+from pdual.runtime.execute import execute
+from pdual.runtime.options import RunOptions
 from pdual.runtime.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options
@@ -188,3 +190,33 @@ def test_the_optimum_is_that_of_whole_groups(objective: str, tmp_path: Path) -> 
     whole = weights_of(tmp_path, objective, 64, "")
     parts = weights_of(tmp_path, objective, 10, ", members = 5")
     torch.testing.assert_close(parts, whole, rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ("0,0,true\n1,0,true\n2,1,false\n3,1,true\n", "PD607"),
+        ("0,0,true\n1,0,true\n2,1,false\n3,1,false\n", "PD606"),
+        ("0,0,true\n1,0,true\n2,1,true\n3,1,true\n", None),
+    ],
+)
+def test_refusals_point_at_the_objective(tmp_path: Path, rows: str, code: str | None) -> None:
+    """Of overlapping filters with `members`, and of a group whose mean is over none without it."""
+    objective = "mean[a in t where a.good, b in t where b.x >= 0]((s[b] - s[a])^2)"
+    members = ", members = 2" if code == "PD607" else ""
+    text = SPEC.format(objective=objective, batch=4, members=members).replace(
+        'csv("rows.csv")', 'csv("rows.csv", split = [1, 0, 0])'
+    )
+    (tmp_path / "rows.csv").write_text(f"x,task,good\n{rows}")
+    context = SourceContext(folder=tmp_path)
+    found = understand(Source("p.pdual", text), {}, {}, True, context)
+    found.refuse()
+    options = RunOptions(out=tmp_path / "run", quick=True)
+    if code is None:
+        execute(found.graph, text, options, context)
+        return
+    with pytest.raises(Refusal) as refusal:
+        execute(found.graph, text, options, context)
+    (item,) = refusal.value.diagnostics
+    assert item.code == code
+    assert text[item.span.start : item.span.end] == f"minimize {objective}"

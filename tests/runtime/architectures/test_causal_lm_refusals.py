@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
+from pdual.runtime import hub
 from pdual.runtime.architectures import language_base, language_tokens
 from pdual.runtime.context import SourceContext
 from pdual.runtime.packing import pack
@@ -74,17 +76,57 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_a_name_that_no_hub_answers_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from huggingface_hub.utils import logging as hub
+    from huggingface_hub.utils import logging as logs
 
     def unreachable(*_: object, **__: object) -> None:
-        hub.get_logger("huggingface_hub.utils").warning("Retrying in 1s")
+        logs.get_logger("huggingface_hub.utils").warning("Retrying in 1s")
         raise OSError("We couldn't connect to the hub, and the model is not in the cache.\nMore of it.")
 
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", unreachable)
-    before = hub.get_verbosity()
+    monkeypatch.setattr(language_base, "unreachable", lambda base: None)
+    before = logs.get_verbosity()
     assert told("lm_no_hub", tmp_path, "somebody/something") == "PD644"
     assert "Retrying" not in "".join(capfd.readouterr())
-    assert hub.get_verbosity() == before
+    assert logs.get_verbosity() == before
+
+
+def test_a_hub_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked once, and what fails is told at once: nothing listens at that port."""
+    from huggingface_hub import constants
+
+    where = "http://127.0.0.1:9"
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, where)
+    monkeypatch.setattr(constants, "ENDPOINT", where)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    begun = time.monotonic()
+    assert told("lm_no_answer", tmp_path, "somebody/something") == "PD644"
+    assert time.monotonic() - begun < 15  # the library's own attempts take 23 s of waiting alone
+
+
+def test_what_a_hub_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That there is no such model is an answer, and what could not be a model's name needs none."""
+    import huggingface_hub
+    from huggingface_hub.errors import OfflineModeIsEnabled, RepositoryNotFoundError
+
+    def failing(error: Exception) -> Any:
+        def ask(url: str, timeout: float) -> None:
+            assert url.endswith("/somebody/something/resolve/main/config.json")
+            assert timeout == hub.PATIENCE
+            raise error
+
+        return ask
+
+    monkeypatch.delenv("HF_HUB_ETAG_TIMEOUT", raising=False)
+    missing = RepositoryNotFoundError.__new__(RepositoryNotFoundError)
+    for error, said in (
+        (OfflineModeIsEnabled(""), "OfflineModeIsEnabled"),
+        (TimeoutError(), "TimeoutError"),
+        (missing, None),
+    ):
+        monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", failing(error))
+        found = hub.unreachable("somebody/something")
+        assert (found is None) if said is None else (found is not None and said in found)
 
 
 def test_a_folder_without_its_weights(base: Path, tmp_path: Path) -> None:
