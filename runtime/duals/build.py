@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import torch
@@ -20,7 +20,7 @@ from pdual.runtime.duals.learned import LearnedStore
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
 from pdual.runtime.duals.pointwise import PointwiseStore
-from pdual.runtime.duals.regression import Fitting
+from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.features import Features
@@ -44,7 +44,22 @@ def build_multipliers(
     train = block.table.splits["train"]
     builder = _Builder(problem, block.table, features, fit_positions(train, settings.fit, seed), dtype, seed)
     stores = [builder.store(plan, layout, place) for place, plan in enumerate(plans)]
+    join([store for store in stores if isinstance(store, RegressionStore)])
     return Multipliers(layout, plans, stores, lagrangian)
+
+
+def join(stores: Sequence[RegressionStore]) -> None:
+    """Join the stores whose weights are in part the same, as formulas over one model have them."""
+    together: list[list[RegressionStore]] = []
+    for store in stores:
+        own = set(map(id, store.weights()))
+        met = [group for group in together if any(own & set(map(id, other.weights())) for other in group)]
+        together = [group for group in together if group not in met] + [
+            [*(item for group in met for item in group), store]
+        ]
+    for first, *others in together:
+        if others:
+            first.join(others)
 
 
 def fit_positions(train: Tensor, share: float, seed: int) -> Tensor:

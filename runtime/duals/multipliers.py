@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.layout import Layout
 from pdual.compiler.program import DualPlan
+from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
 from pdual.runtime.evaluation import Pass
 from pdual.runtime.features import Features
@@ -165,22 +166,24 @@ class Multipliers:
         mask = None if reading.mask is None else self.select(reading.mask)
         relaxed = self.lagrangian.relaxed(residuals, multipliers, mask)
         steps = self.lagrangian.rho * self.step
-        errors = {}
-        for plan, store, places in zip(self.plans, self.stores, self._places, strict=True):
-            error = store.update(
-                Reading(
-                    reading.ids,
-                    residuals.index_select(1, places),
-                    None if mask is None else mask.index_select(1, places),
-                    multipliers.index_select(1, places),
-                    relaxed.index_select(1, places),
-                    steps.index_select(0, places),
-                    reading.features,
-                    reading.fresh,
-                )
+        readings = [
+            Reading(
+                reading.ids,
+                residuals.index_select(1, places),
+                None if mask is None else mask.index_select(1, places),
+                multipliers.index_select(1, places),
+                relaxed.index_select(1, places),
+                steps.index_select(0, places),
+                reading.features,
+                reading.fresh,
             )
-            if error is not None:
-                errors[", ".join(plan.parts)] = error
+            for places in self._places
+        ]
+        errors = {
+            ", ".join(plan.parts): error
+            for plan, error in zip(self.plans, updated(self.stores, readings), strict=True)
+            if error is not None
+        }
         return Update(*self._change(residuals, mask, multipliers), errors)
 
     def weights(self) -> list[nn.Parameter]:
@@ -220,6 +223,23 @@ class Multipliers:
             float(level.sum()) / max(1, live),
             float((asked - multipliers).abs().sum()) / max(1, live),
         )
+
+
+def updated(stores: Sequence[DualStore], readings: Sequence[Reading]) -> list[float | None]:
+    """Update every store, those together that were joined; of each the mean error of its fit, None where there is none."""
+    errors: list[float | None] = [None] * len(stores)
+    joined: dict[int, list[int]] = {}
+    for place, store in enumerate(stores):
+        joined.setdefault(id(store.driver if isinstance(store, RegressionStore) else store), []).append(place)
+    for places in joined.values():
+        together = [store for place in places if isinstance(store := stores[place], RegressionStore)]
+        if len(together) > 1:
+            found: Sequence[float | None] = fitted(together, [readings[place] for place in places])
+        else:
+            found = [stores[place].update(readings[place]) for place in places]
+        for place, error in zip(places, found, strict=True):
+            errors[place] = error
+    return errors
 
 
 def _largest(rho: Tensor) -> float:

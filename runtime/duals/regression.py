@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
-from pdual.runtime.features import Features
+from pdual.runtime.features import FeatureCache, Features
 from pdual.runtime.optimisers import Driver, trainable
 from pdual.runtime.sampling import Draw, RowStream
 
@@ -47,6 +47,19 @@ class Fitting:
     share: float = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a fit leads to: of k rows of I_fit the ``ids`` [k], ``targets`` [k, c], ``live`` [k, c] (None: all are), the errors'
+    ``weight``, and the features.
+    """
+
+    ids: Tensor
+    targets: Tensor
+    live: Tensor | None
+    weight: Tensor
+    features: FeatureCache
+
+
 class RegressionStore(DualStore):
     """lam_phi, fitted by minibatch steps on the features of one evaluation pass. It never runs a model of the
     primal.
@@ -69,7 +82,8 @@ class RegressionStore(DualStore):
         self._stream = RowStream(places, settings.batch, fitting.random, fitting.share)
         self._weights = trainable(phi)
         self._steps = settings.steps_over(len(self._fit))
-        self._driver = Driver(fitting.ascent, self._weights, self._steps * fitting.iterations)
+        self._ascent, self._total = fitting.ascent, self._steps * fitting.iterations
+        self._driver = Driver(self._ascent, self._weights, self._total)
 
     @abstractmethod
     def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
@@ -97,34 +111,53 @@ class RegressionStore(DualStore):
 
     def update(self, reading: Reading) -> float:
         """Fit phi; returns the mean |lam_phi - t| over the minibatches of the fit."""
-        draws = [self._stream.draw() for _ in range(self._steps)]
+        (missed,) = fitted([self], [reading])
+        return missed
+
+    def join(self, others: Sequence[RegressionStore]) -> None:
+        """Have stores whose weights are in part the same draw the same rows and step all their weights at once."""
+        weights = {id(weight): weight for store in (self, *others) for weight in store.weights()}
+        self._driver = Driver(self._ascent, weights.values(), self._total)
+        for store in others:
+            store._driver, store._stream = self._driver, self._stream
+
+    def prepare(self, reading: Reading, draws: Sequence[Draw]) -> Aim:
+        """What the fit that begins leads to."""
         self._read_again(reading, draws)
         targets = self._targets(reading).index_select(0, self._fit)
-        ids = reading.ids.index_select(0, self._fit)
         live = None if reading.mask is None else reading.mask.index_select(0, self._fit)
         if self._driver.settings.recenter:
             self.recentre(self._lag(reading, targets, live))
-        weight = self._weight(targets, live)
-        missed = targets.new_zeros(())
-        for draw in draws:
-            rows = draw.ids
-            at = ids.index_select(0, rows)
-            features = reading.features.rows(self._fit.index_select(0, rows))
-            raw = self.predict(at, features, self.values(at))
-            multipliers = self.head(raw.detach())
-            error = multipliers - targets.index_select(0, rows)
-            if live is not None:
-                error = error * live.index_select(0, rows)
-            if draw.weights is not None:
-                error = error * draw.weights.to(error.dtype).unsqueeze(1)
-            missed += error.abs().mean()
-            # The head passes errors straight through. Where t = 0 and raw < 0 it says 0, so the error and the
-            # gradient vanish by themselves; everywhere else a clipped output still moves.
-            if self._driver.settings.weight == "logistic":
-                weight = self._logistic(multipliers)
-            raw.backward(error * weight * (2 / error.numel()))  # type: ignore[no-untyped-call]
-            self._driver.step()
-        return float(missed) / self._steps
+        ids = reading.ids.index_select(0, self._fit)
+        return Aim(ids, targets, live, self._weight(targets, live), reading.features)
+
+    def follow(self, aim: Aim, draw: Draw) -> Tensor:
+        """Add the slope of the loss on some rows to the gradients; their mean |lam_phi - t|."""
+        rows = draw.ids
+        at = aim.ids.index_select(0, rows)
+        features = aim.features.rows(self._fit.index_select(0, rows))
+        raw = self.predict(at, features, self.values(at))
+        multipliers = self.head(raw.detach())
+        error = multipliers - aim.targets.index_select(0, rows)
+        if aim.live is not None:
+            error = error * aim.live.index_select(0, rows)
+        if draw.weights is not None:
+            error = error * draw.weights.to(error.dtype).unsqueeze(1)
+        # The head passes errors straight through. Where t = 0 and raw < 0 it says 0, so the error and the
+        # gradient vanish by themselves; everywhere else a clipped output still moves.
+        logistic = self._driver.settings.weight == "logistic"
+        weight = self._logistic(multipliers) if logistic else aim.weight
+        raw.backward(error * weight * (2 / error.numel()))  # type: ignore[no-untyped-call]
+        return error.abs().mean()
+
+    @property
+    def driver(self) -> Driver:
+        """What steps the weights; stores that were joined have one."""
+        return self._driver
+
+    def begin(self) -> list[Draw]:
+        """The rows of every step of a fit."""
+        return [self._stream.draw() for _ in range(self._steps)]
 
     def state(self) -> dict[str, object]:
         """phi, its optimiser and the order of rows."""
@@ -190,3 +223,18 @@ class RegressionStore(DualStore):
         mean = squares.mean(0) if live is None else (squares * live).sum(0) / live.sum(0).clamp(min=1)
         largest = mean.max()
         return torch.where(largest > 0, 1 / mean.clamp(min=RMS_FLOOR**2 * largest), torch.ones_like(mean))
+
+
+def fitted(stores: Sequence[RegressionStore], readings: Sequence[Reading]) -> list[float]:
+    """Fit stores that were joined, or one alone; of each the mean |lam_phi - t| over the minibatches of the fit.
+
+    The loss is the sum of theirs: fitted one after the other, each would undo what it shares with the one before.
+    """
+    draws = stores[0].begin()
+    aims = [store.prepare(reading, draws) for store, reading in zip(stores, readings, strict=True)]
+    missed = [aim.targets.new_zeros(()) for aim in aims]
+    for draw in draws:
+        for place, (store, aim) in enumerate(zip(stores, aims, strict=True)):
+            missed[place] += store.follow(aim, draw)
+        stores[0].driver.step()
+    return [float(item) / len(draws) for item in missed]

@@ -328,6 +328,76 @@ def test_a_sigmoid_that_was_at_its_cap_comes_back() -> None:
     assert float(found[0, 0]) == pytest.approx(0.5 * CAP, rel=1e-3)
 
 
+class OneOfTwo(nn.Module):
+    """A formula: CAP times the sigmoid of one of the two numbers that a network gives for a row, times ``scale``."""
+
+    def __init__(self, network: nn.Module, place: int, scale: float = 1.0) -> None:
+        super().__init__()
+        self.network, self.place, self.scale = network, place, scale
+
+    def forward(self, values: Mapping[str, object], ids: Tensor, features: Mapping[str, Tensor]) -> Tensor:
+        return CAP * torch.sigmoid(self.network(features["m"])[:, self.place :][:, :1] * self.scale)
+
+
+TWO = Layout("d", (part("a"), part("b")))
+
+
+def over_one_network(network: nn.Module, other: nn.Module | None = None, **settings: Any) -> Multipliers:
+    """Two duals that are formulas over the same network, or over one each."""
+    formulas = (OneOfTwo(network, 0), OneOfTwo(other or network, 1, 0.5))
+    plans = (
+        plan("formula", TWO, (item,), cap=CAP, formula=formula, features=("m",))
+        for item, formula in zip(TWO.parts, formulas, strict=True)
+    )
+    return held(*plans, layout=TWO, rows=4, **settings)
+
+
+def test_formulas_over_one_network_are_fitted_together() -> None:
+    """One step of plain gradient descent, against the sum of both losses by torch."""
+    z = torch.randn(4, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    g = torch.tensor([[0.1, 0.05], [0.2, -0.1], [-0.1, 0.15], [0.02, 0.1]], dtype=torch.float64)
+    network = nn.Linear(2, 2).double()
+    start = {name: value.detach().clone() for name, value in network.named_parameters()}
+    multipliers = over_one_network(network, ascent=sgd(0.1, steps=1))
+    both = multipliers.read(torch.arange(4), {"m": z}, {})
+    targets = (both + RHO * g).clamp(0, CAP)
+    again = nn.Linear(2, 2).double()
+    again.load_state_dict(start)
+    loss = sum(
+        (OneOfTwo(again, place, scale)({}, torch.arange(4), {"m": z})[:, 0] - targets[:, place]).square().mean()
+        for place, scale in ((0, 1.0), (1, 0.5))
+    )
+    # The head passes errors straight through to what the formula gives, whose slope is torch's own.
+    assert isinstance(loss, Tensor)
+    loss.backward()
+    fitted(multipliers, g, {"m": z})
+    for name, weight in network.named_parameters():
+        wanted = start[name] - 0.1 * again.get_parameter(name).grad
+        torch.testing.assert_close(weight.detach(), wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_each_formula_over_one_network_reaches_its_own_targets() -> None:
+    z = torch.eye(4, dtype=torch.float64)
+    g = torch.tensor([[0.3, 0.05], [0.2, 0.1], [0.1, 0.2], [0.02, 0.3]], dtype=torch.float64)
+    multipliers = over_one_network(nn.Linear(4, 2).double(), ascent=adam(0.02, steps=4000), width=4)
+    targets = (multipliers.read(torch.arange(4), {"m": z}, {}) + RHO * g).clamp(0, CAP)
+    found = fitted(multipliers, g, {"m": z})
+    torch.testing.assert_close(found, targets.clamp(max=CAP), rtol=0, atol=0.02)
+
+
+def test_formulas_over_networks_of_their_own_are_fitted_apart() -> None:
+    """To the same weights as the one alone, whatever the other's targets are."""
+    z = torch.randn(4, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    found = []
+    for other in (0.3, -0.3):
+        torch.manual_seed(0)
+        first, second = nn.Linear(2, 2).double(), nn.Linear(2, 2).double()
+        multipliers = over_one_network(first, second, ascent=adam(0.01, steps=20))
+        fitted(multipliers, torch.tensor([[0.2, other]] * 4, dtype=torch.float64), {"m": z})
+        found.append(first.weight.detach().clone())
+    assert torch.equal(*found)
+
+
 def test_masked_entries_are_not_fitted() -> None:
     z = torch.zeros(4, 2, dtype=torch.float64)
     mask = torch.ones(4, 3, dtype=torch.bool)
