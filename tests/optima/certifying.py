@@ -23,7 +23,7 @@ def certificate(solved: Solved, margin: float, rows: int | None = None) -> Mappi
     """The bounds by name, for the first ``rows`` rows as the population; all of them by default."""
     away = np.abs(solved.multipliers - solved.prices)[:rows].mean(0).max()
     known = {"s": margin, "nuH": 0.0, "nuPhi": away, "zeta0": 0.0, "zeta": 0.0, "zetaL": 0.0, "rho": solved.program.rho}
-    found = report(solved.run.outcome.graph, {name: repr(float(value)) for name, value in known.items()}, None)
+    found = report(solved.run.outcome.graph, {name: float(value) for name, value in known.items()})
     assert found.covered, [item for item in found.assumptions if item.verdict == "fails"]
     bounds = {bound.name: bound.value for bound in found.bounds}
     assert all(value is not None for value in bounds.values())
