@@ -10,7 +10,7 @@ from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
 from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
-from pdual.compiler.duals import dual_choices
+from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, ObjectiveTerm
 from pdual.compiler.ir import Node
@@ -53,6 +53,7 @@ def lower(
         _data_graph(spec, data, walk, labels, lowering, overrides or {}, minimize, averages, found)
         for data in used_data(spec)
     )
+    hold_once(spec, graphs, found)
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk) if minimize else ()

@@ -7,14 +7,14 @@ from dataclasses import replace
 from math import inf
 
 from pdual.compiler.axes import own_axes
-from pdual.compiler.graph import DualChoice, FormulaNode
-from pdual.compiler.ir import Node
+from pdual.compiler.graph import DataGraph, DualChoice, FormulaNode
+from pdual.compiler.ir import Node, topological
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
-from pdual.dsl.diagnostics import Collector
+from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.operations.interval import Interval, union
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.types import Axis, MemberFeatures, SetAxis
@@ -178,3 +178,20 @@ def _feature_calls(expression: typed.TypedExpression) -> list[typed.ModelCall]:
         case _:
             children = ()
     return [call for child in children for call in _feature_calls(child)]
+
+
+def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collector) -> None:
+    """PD415 where a model holds multipliers of two data sets: those of each are fitted on its rows, apart from the other's."""
+    trained = {model.name for model in spec.models if model.frozen_of is None}
+    holds: dict[str, DualChoice] = {}
+    for graph in graphs:
+        here = {
+            node.attributes[0]: choice
+            for choice in graph.duals
+            for node in topological([formula.value for formula in choice.formulas])
+            if node.operation == "call" and node.attributes[0] in trained
+        }
+        for model, choice in here.items():
+            if model in holds:
+                found.add("PD415", choice.written.span, Label(holds[model].written.span, "first"), model=model)
+        holds = {**here, **holds}

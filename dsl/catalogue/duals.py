@@ -97,6 +97,14 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write one `dual` for each",),
     ),
     Entry(
+        "PD415",
+        "the model `{model}` cannot hold multipliers of two data sets",
+        label="another data set's",
+        roles={"first": "it holds these already"},
+        notes=("multipliers of a data set are fitted on its own rows",),
+        help=("declare one model for each",),
+    ),
+    Entry(
         "PD430",
         "a multiplier of the inequality `{family}` should be at least 0, found a range of {range}",
         label="may be negative",

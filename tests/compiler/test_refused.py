@@ -157,6 +157,37 @@ def test_accepted(text: str) -> None:
     assert told(text) == []
 
 
+TWO_SETS = """problem p "a test"
+data d { x: real in [0, 1] }
+data e { x: real in [0, 1] }
+model f(x: real) -> real = mlp([8])
+model q(x: real) -> real = mlp([8])
+model other(x: real) -> real = mlp([8])
+model was = frozen(f)
+over r in d {
+  minimize f(r.x)
+  subject to low: f(r.x) >= 0
+  dual low = 10 * sigmoid(q(r.x))
+}
+over r in e {
+  subject to
+    high: f(r.x) <= 1
+    low_too: f(r.x) >= -1
+  dual high = 10 * sigmoid(HELD(r.x) + was(r.x))
+  dual low_too = 10 * sigmoid(HELD(r.x))
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "dual", "codes"), [("q", {}, {"PD415"}), ("other", {}, set()), ("q", {"*": "pointwise"}, set())]
+)
+def test_a_model_holds_multipliers_of_one_data_set(held: str, dual: dict[str, str], codes: set[str]) -> None:
+    spec, found = read(Source("t.pdual", TWO_SETS.replace("HELD", held)))
+    assert spec is not None, found
+    assert {item.code for item in lower(spec, {}, dual)[1]} == codes
+
+
 def test_learned_from_outside_needs_something_to_read() -> None:
     held = NUMBERS + "  dual default = pointwise(cap = 10)\n}"
     assert told(held, {"*": "learned"}) == [
