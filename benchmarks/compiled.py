@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from turns import Step
 
+from pdual.compiler.graph import Graph
 from pdual.finding import find
 from pdual.runtime.context import SourceContext
 from pdual.runtime.prepare import load_tables, prepare
@@ -20,16 +21,27 @@ def problem_of(
     spec: str, dual: str, limit: int | None = None, overrides: Mapping[str, str] | None = None
 ) -> tuple[Problem, Mapping[str, float]]:
     """A shipped problem without shrinking, whose steps all cost the same, and its parameters that are numbers."""
-    found = find(spec)
-    context = SourceContext(folder=found.folder, limit=limit)
-    understood = understand(found.source, overrides or {}, {"*": dual}, True, context)
-    understood.refuse()
-    assert understood.graph is not None
-    graph = understood.graph
-    torch.manual_seed(0)
-    problem = prepare(graph, load_tables(graph.spec, graph.knowns, context), torch.float32, {})
+    graph, problem = prepared(spec, {"*": dual}, limit, overrides)
     numbers = {item.name: float(item.value) for item in graph.spec.params if not isinstance(item.value, str)}
     return replace(problem, settings=problem.settings.model_copy(update={"shrinking": None})), numbers
+
+
+def prepared(
+    spec: str,
+    duals: Mapping[str, str],
+    limit: int | None = None,
+    overrides: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> tuple[Graph, Problem]:
+    """A shipped problem with its rows, its models at their start."""
+    found = find(spec)
+    context = SourceContext(folder=found.folder, limit=limit)
+    understood = understand(found.source, overrides or {}, duals, True, context)
+    understood.refuse()
+    graph = understood.graph
+    assert graph is not None
+    torch.manual_seed(seed)
+    return graph, prepare(graph, load_tables(graph.spec, graph.knowns, context), torch.float32, {})
 
 
 def started(problem: Problem) -> Solver:

@@ -20,16 +20,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from compiled import prepared
+
 from pdual.compiler.graph import Graph
-from pdual.finding import find
-from pdual.runtime.context import SourceContext
 from pdual.runtime.evaluations.context import EvaluationContext
 from pdual.runtime.evaluations.language_drift import divergence, scores
-from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.records import LogLine
 from pdual.runtime.solver import Solver
-from pdual.understanding import understand
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,8 @@ def main() -> None:
 
 def followed(spec: str, overrides: Mapping[str, str], asked: argparse.Namespace) -> list[Place]:
     """The run of a spec until it has forgotten enough, place by place."""
-    graph, problem = _prepared(spec, overrides, asked)
+    graph, problem = prepared(spec, {}, None, overrides, asked.seed)
+    problem = _in_pieces(problem, asked.every, asked.longest)
     places: list[Place] = []
 
     def look(line: LogLine) -> None:
@@ -85,22 +84,11 @@ def interpolated(places: list[Place], score: float) -> Place | None:
     return None
 
 
-def _prepared(spec: str, overrides: Mapping[str, str], asked: argparse.Namespace) -> tuple[Graph, Problem]:
-    """The problem, with outer iterations of so many steps."""
-    found = find(spec)
-    context = SourceContext(folder=found.folder)
-    understood = understand(found.source, overrides, {}, True, context)
-    understood.refuse()
-    graph = understood.graph
-    assert graph is not None
-    torch.manual_seed(asked.seed)
-    problem = prepare(graph, load_tables(graph.spec, graph.knowns, context), torch.float32, {})
+def _in_pieces(problem: Problem, steps: int, longest: int) -> Problem:
+    """The problem with outer iterations of so many steps."""
     descent = problem.settings.descent
-    steps = descent.settings.model_copy(update={"steps": asked.every})
-    settings = problem.settings.model_copy(
-        update={"descent": replace(descent, settings=steps), "outer": asked.longest // asked.every}
-    )
-    return graph, replace(problem, settings=settings)
+    pieces = replace(descent, settings=descent.settings.model_copy(update={"steps": steps}))
+    return replace(problem, settings=problem.settings.model_copy(update={"descent": pieces, "outer": longest // steps}))
 
 
 def _context(graph: Graph, problem: Problem, data: str) -> EvaluationContext:

@@ -8,7 +8,7 @@ from math import inf
 
 from pdual.compiler.axes import own_axes
 from pdual.compiler.graph import DataGraph, DualChoice, FormulaNode
-from pdual.compiler.ir import Node, topological
+from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows
@@ -63,7 +63,7 @@ def _choice(
     features: dict[str, Node],
     found: Collector,
 ) -> DualChoice:
-    columns = tuple(sorted(c for part in held for c in range(*layout.columns_of(part.layout).indices(layout.columns))))
+    columns = tuple(sorted(layout.columns_in([part.layout for part in held])))
     ordered = sorted(held, key=lambda part: layout.columns_of(part.layout).start)
     names = tuple(part.layout.name for part in ordered)
     if isinstance(dual.value, typed.FormulaDual):
@@ -185,12 +185,7 @@ def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collect
     trained = {model.name for model in spec.models if model.frozen_of is None}
     holds: dict[str, DualChoice] = {}
     for graph in graphs:
-        here = {
-            node.attributes[0]: choice
-            for choice in graph.duals
-            for node in topological([formula.value for formula in choice.formulas])
-            if node.operation == "call" and node.attributes[0] in trained
-        }
+        here = {model: choice for choice in graph.duals for model in sorted(choice.models & trained)}
         for model, choice in here.items():
             if model in holds:
                 found.add("PD415", choice.written.span, Label(holds[model].written.span, "first"), model=model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import IndexAxis, Node, called
 from pdual.compiler.layout import Layout
 from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
@@ -50,6 +50,11 @@ class DualChoice:
     features: Mapping[str, tuple[Axis, ...]]
     members: tuple[tuple[str, int, str], ...] = ()
     formulas: tuple[FormulaNode, ...] = ()
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The models that the formulas call."""
+        return called(item.value for item in self.formulas)
 
 
 @record(frozen=True, slots=True)

@@ -104,6 +104,11 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
             stack.extend((argument, False) for argument in reversed(node.arguments))
 
 
+def called(roots: Iterable[Node]) -> frozenset[str]:
+    """The models that the roots call."""
+    return frozenset(str(node.attributes[0]) for node in topological(roots) if node.operation == "call")
+
+
 def is_constant(node: Node) -> bool:
     """Whether the value is the same for every row and every state of the models."""
     return not node.batched and node.operation != "norm" and all(map(is_constant, node.arguments))

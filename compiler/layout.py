@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pdual.dsl.record import record
@@ -70,3 +71,7 @@ class Layout:
         """The columns of one part."""
         start = self.starts[self.parts.index(part)]
         return slice(start, start + part.size)
+
+    def columns_in(self, parts: Iterable[PartLayout]) -> list[int]:
+        """The columns of some parts, part after part."""
+        return [column for part in parts for column in range(*self.columns_of(part).indices(self.columns))]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pdual.compiler.graph import DataGraph, Graph
-from pdual.compiler.ir import Node, topological
+from pdual.compiler.ir import Node, called, topological
 
 
 def differs(one: Graph, other: Graph, *, objective: bool = True, duals: bool = False) -> str | None:
@@ -73,11 +73,11 @@ def _models(graph: Graph) -> tuple[Any, ...]:
     roots += [term.value for data in graph.data for term in data.objective]
     roots += [term.value for data in graph.data for group in data.groups for term in group.objective]
     roots += [mean for item in graph.averages.weighted for mean in item.means]
-    called = {node.attributes[0] for node in topological(roots) if node.operation in ("call", "norm")}
+    names = called(roots) | {node.attributes[0] for node in topological(roots) if node.operation == "norm"}
     return tuple(
         (model.name, model.signature, model.architecture, model.frozen_of)
         for model in graph.spec.models
-        if model.name in called
+        if model.name in names
     )
 
 

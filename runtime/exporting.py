@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import features_module
 from pdual.compiler.graph import Graph
-from pdual.compiler.ir import topological
+from pdual.compiler.ir import called
 from pdual.dsl import typed
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
@@ -132,8 +132,8 @@ def _standards(lane: Lane) -> dict[str, dict[str, Any]]:
 
 def predictors(graph: Graph) -> list[typed.TypedModel]:
     """The models that predictions are made with: those that objectives and constraints call, but for frozen ones."""
-    called = {node.attributes[0] for data in graph.data for node in topological(data.roots) if node.operation == "call"}
-    return [model for model in graph.spec.models if model.name in called and model.frozen_of is None]
+    names = called(root for data in graph.data for root in data.roots)
+    return [model for model in graph.spec.models if model.name in names and model.frozen_of is None]
 
 
 def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exported:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 #: Seconds to wait for an answer, unless ``HF_HUB_ETAG_TIMEOUT`` says another number.
 PATIENCE = 5.0
 
 
+@cache
 def unreachable(name: str) -> str | None:
-    """Why the hub gives no answer about a model, None where it gives one: also that there is no such model."""
+    """Why the hub gives no answer about a model, None where it gives one: also that there is no such model. Asked once a process: a base is
+    loaded again for what it said before it was trained.
+    """
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 

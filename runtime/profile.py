@@ -57,9 +57,7 @@ class Profile:
 
     def columns(self, parts: Sequence[PartLayout]) -> Tensor:
         """The positions of some parts' columns."""
-        starts = dict(zip(self.layout.parts, self.layout.starts, strict=True))
-        wanted = [starts[part] + entry for part in parts for entry in range(part.size)]
-        return torch.tensor(wanted, dtype=torch.long, device=self.violation.device)
+        return torch.tensor(self.layout.columns_in(parts), dtype=torch.long, device=self.violation.device)
 
     @property
     def has_multipliers(self) -> bool:

@@ -19,7 +19,7 @@ from pdual.bounding.networks import DRAWS, Signs, Watched, is_covered
 from pdual.bounding.pairs import Pair, largest, nothing, together
 from pdual.bounding.parts import Constants, Objective
 from pdual.compiler.graph import Graph
-from pdual.compiler.ir import topological
+from pdual.compiler.ir import called
 from pdual.compiler.program import Evaluation
 from pdual.restoring import Restored
 from pdual.runtime.data import with_groups
@@ -52,8 +52,7 @@ def complexities(found: Restored, parts: Sequence[Constants], objective: Objecti
 def _of_lane(found: Restored, lane: Lane) -> tuple[Pair, list[Pair]]:
     """The predictions of one data set as one vector, and its multipliers, plan by plan, from one pass over the train rows."""
     signs = Signs()
-    called = _called(found.graph, lane.name)
-    models = {name: found.run.problem.models[name] for name in called}
+    models = {name: found.run.problem.models[name] for name in _called(found.graph, lane.name)}
     why = next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
     watched = [] if why else [Watched(model, signs) for model in models.values() if not _is_fixed(model)]
     classes = dual_classes(found, lane, signs)
@@ -90,7 +89,7 @@ def _called(graph: Graph, data: str) -> list[str]:
     own = graph.over(data)
     roots = [*(term.value for term in own.objective), *(part.residual for part in own.parts)]
     roots += [term.value for group in own.groups for term in group.objective]
-    return sorted({str(node.attributes[0]) for node in topological(roots) if node.operation == "call"})
+    return sorted(called(roots))
 
 
 def _is_fixed(model: nn.Module) -> bool:

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from pdual.bounding.estimate import Estimate
+from pdual.comparing import REFERENCE
 from pdual.restoring import Restored
 from pdual.runtime.lanes import Lane
 from pdual.runtime.profile import families
 
-#: The kind of multiplier that stands for the optimal one on its own rows.
-REFERENCE = "pointwise"
+#: The kinds of multipliers that networks hold.
+LEARNED = ("learned", "formula")
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     lam_phi is one element of the class, and the table of the first pointwise reference stands for the optimal multiplier: where that is exact the
     number is no smaller than the infimum over the class on these rows.
     """
-    learned = [plan.parts for lane in found.run.lanes for plan in lane.multipliers.plans if _is_learned(plan.kind)]
+    learned = {part for lane in found.run.lanes for part in _held(lane, *LEARNED)}
     if not learned:
         return Estimate("nuPhi", None, "estimate", "no multipliers are learned")
-    named = next(((name, run) for name, run in references if _pointwise(run)), None)
+    named = next(
+        ((name, run) for name, run in references if any(_held(lane, REFERENCE) for lane in run.run.lanes)), None
+    )
     if named is None:
         return Estimate(
             "nuPhi", None, "estimate", "no reference: --reference RUN of the same problem, --dual pointwise"
@@ -48,7 +51,7 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
         count, of_lane = _of_lane(lane, others[lane.name])
         rows += count
         distances += of_lane
-    left = {part for parts in learned for part in parts} - _covered(found, reference)
+    left = learned - {part for lane in reference.run.lanes for part in _held(lane, REFERENCE)}
     if left or not distances:
         what = ", ".join(sorted(left)) or "no row is in both runs"
         return Estimate("nuPhi", None, "estimate", f"`{name}` has no multiplier of every row for {what}")
@@ -65,30 +68,14 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     return Estimate("nuPhi", worst.entry, "estimate", method, True, parts)
 
 
-def _is_learned(kind: str) -> bool:
-    return kind in ("learned", "formula")
-
-
-def _pointwise(run: Restored) -> bool:
-    return any(plan.kind == REFERENCE for lane in run.run.lanes for plan in lane.multipliers.plans)
-
-
-def _covered(found: Restored, reference: Restored) -> set[str]:
-    own = {part for lane in found.run.lanes for plan in lane.multipliers.plans for part in plan.parts}
-    theirs = {
-        part
-        for lane in reference.run.lanes
-        for plan in lane.multipliers.plans
-        if plan.kind == REFERENCE
-        for part in plan.parts
-    }
-    return own & theirs
+def _held(lane: Lane, *kinds: str) -> set[str]:
+    """The parts of a data set whose multipliers are held in one of these ways."""
+    return {part for plan in lane.multipliers.plans if plan.kind in kinds for part in plan.parts}
 
 
 def _of_lane(lane: Lane, other: Lane) -> tuple[int, list[Distance]]:
     """The number of common train rows, and the distances of the families that one learns and the other has a table of."""
-    learned = {part for plan in lane.multipliers.plans if _is_learned(plan.kind) for part in plan.parts}
-    table = {part for plan in other.multipliers.plans if plan.kind == REFERENCE for part in plan.parts}
+    learned, table = _held(lane, *LEARNED), _held(other, REFERENCE)
     layout = lane.program.layout
     if not learned & table:
         return 0, []
@@ -104,7 +91,7 @@ def _of_lane(lane: Lane, other: Lane) -> tuple[int, list[Distance]]:
     live = torch.ones_like(apart, dtype=torch.bool) if mine.mask is None else mine.mask[first]
     found = []
     for family, parts in families(layout).items():
-        columns = [c for part in parts if part.name in learned & table for c in _columns(layout.columns_of(part))]
+        columns = layout.columns_in(part for part in parts if part.name in learned & table)
         if columns:
             found.append(_distance(family, apart[:, columns], live[:, columns]))
     return len(pairs), found
@@ -115,7 +102,3 @@ def _distance(family: str, apart: Tensor, live: Tensor) -> Distance:
     held = torch.where(live, apart, 0.0)
     mean = float(held.sum() / live.sum().clamp(min=1))
     return Distance(family, mean, float(held.mean(0).max()), float(held.max()))
-
-
-def _columns(place: slice) -> range:
-    return range(place.start, place.stop)

@@ -12,7 +12,6 @@ from pdual.bounding.networks import Signs, Watched, is_covered
 from pdual.bounding.pairs import Pair, each, nothing, together
 from pdual.compiler.compile import make_walk
 from pdual.compiler.graph import DualChoice, Graph
-from pdual.compiler.ir import topological
 from pdual.compiler.prediction import Breaks, Predictions
 from pdual.restoring import Restored
 from pdual.runtime.duals.learned import LearnedStore
@@ -76,12 +75,7 @@ class Formula(DualClass):
     def __init__(self, half: float, found: Restored, choice: DualChoice, signs: Signs) -> None:
         super().__init__(half)
         self._slope, self._alone, self._why = _steepest(found.graph, choice)
-        called = {
-            str(node.attributes[0])
-            for node in topological(item.value for item in choice.formulas)
-            if node.operation == "call"
-        }
-        models = {name: found.run.problem.models[name] for name in sorted(called)}
+        models = {name: found.run.problem.models[name] for name in sorted(choice.models)}
         self._why = self._why or next((_uncovered(name) for name, item in models.items() if not is_covered(item)), "")
         if not self._why:
             self.watched = [Watched(model, signs) for model in models.values()]

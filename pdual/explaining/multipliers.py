@@ -89,7 +89,7 @@ def numbers(choice: DualChoice, spec: typed.TypedSpec, graph: Graph, rows: int |
         case "hybrid":
             return None if rows is None else (rows + 1) * columns
         case "formula":
-            return _known_sum(_parameters(name, spec, graph) for name in sorted(_models_of(choice)))
+            return _known_sum(_parameters(name, spec, graph) for name in sorted(choice.models))
     return _learned(choice, graph)
 
 
@@ -133,15 +133,7 @@ def _vector(width: int) -> ArrayType:
 
 
 def _formula_models(data: DataGraph) -> list[str]:
-    return sorted({name for choice in data.duals for name in _models_of(choice)})
-
-
-def _models_of(choice: DualChoice) -> set[str]:
-    """The models whose outputs a formula reads."""
-    from pdual.compiler.ir import topological
-
-    nodes = topological(item.value for item in choice.formulas)
-    return {str(node.attributes[0]) for node in nodes if node.operation == "call"}
+    return sorted({name for choice in data.duals for name in choice.models})
 
 
 def _parameters(name: str, spec: typed.TypedSpec, graph: Graph) -> int | None:

@@ -51,7 +51,7 @@ class RowsToDraw:
 
     def columns(self, parts: Sequence[PartLayout]) -> list[int]:
         """The columns of some parts."""
-        return [column for part in parts for column in range(*self.layout.columns_of(part).indices(1 << 62))]
+        return self.layout.columns_in(parts)
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,5 @@ def drawings(
 
 def priced(layout: Layout, multipliers: Tensor) -> Tensor:
     """The sum of a row's multipliers: of its inequalities, of all its constraints where it has none: [n]."""
-    limits = [
-        column
-        for part in layout.parts
-        if part.sense is Sense.AT_MOST
-        for column in range(*layout.columns_of(part).indices(layout.columns))
-    ]
+    limits = layout.columns_in(part for part in layout.parts if part.sense is Sense.AT_MOST)
     return (multipliers[:, limits] if limits else multipliers).abs().sum(1)

@@ -81,13 +81,18 @@ class Multipliers:
 
     @property
     def parameters(self) -> int:
-        """How many numbers hold the multipliers."""
-        return sum(store.parameters for store in self.stores)
+        """How many numbers hold the multipliers; weights that several stores share count once."""
+        return sum(store.parameters for store in self._tables) + sum(weight.numel() for weight in self.weights())
 
     @property
     def bytes(self) -> int:
         """Their size in memory."""
-        return sum(store.bytes for store in self.stores)
+        return sum(store.bytes for store in self._tables) + sum(weight.nbytes for weight in self.weights())
+
+    @property
+    def _tables(self) -> list[DualStore]:
+        """Those that hold multipliers in no weights."""
+        return [store for store in self.stores if not store.weights()]
 
     @property
     def rho(self) -> float:
@@ -187,8 +192,8 @@ class Multipliers:
         return Update(*self._change(residuals, mask, multipliers), errors)
 
     def weights(self) -> list[nn.Parameter]:
-        """The weights that hold multipliers, phi: the primal steps leave them alone."""
-        return [weight for store in self.stores for weight in store.weights()]
+        """The weights that hold multipliers, phi, each once: the primal steps leave them alone."""
+        return list({id(weight): weight for store in self.stores for weight in store.weights()}.values())
 
     def worst(self, found: Pass) -> float:
         """The largest violation of any live entry that is held, scaled."""

@@ -376,6 +376,15 @@ def test_formulas_over_one_network_are_fitted_together() -> None:
         torch.testing.assert_close(weight.detach(), wanted, rtol=1e-12, atol=1e-14)
 
 
+def test_a_network_that_two_formulas_share_counts_once() -> None:
+    shared, apart = (
+        over_one_network(nn.Linear(2, 2).double()),
+        over_one_network(nn.Linear(2, 2).double(), nn.Linear(2, 2).double()),
+    )
+    assert (shared.parameters, shared.bytes, len(shared.weights())) == (6, 6 * 8, 2)
+    assert (apart.parameters, apart.bytes, len(apart.weights())) == (12, 12 * 8, 4)
+
+
 def test_each_formula_over_one_network_reaches_its_own_targets() -> None:
     z = torch.eye(4, dtype=torch.float64)
     g = torch.tensor([[0.3, 0.05], [0.2, 0.1], [0.1, 0.2], [0.02, 0.3]], dtype=torch.float64)

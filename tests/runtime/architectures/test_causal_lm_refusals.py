@@ -125,8 +125,13 @@ def test_what_a_hub_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         (missing, None),
     ):
         monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", failing(error))
+        hub.unreachable.cache_clear()
         found = hub.unreachable("somebody/something")
         assert (found is None) if said is None else (found is not None and said in found)
+        # Asked once: another answer now would not be heard.
+        monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", failing(ValueError()))
+        assert hub.unreachable("somebody/something") == found
+    hub.unreachable.cache_clear()
 
 
 def test_a_folder_without_its_weights(base: Path, tmp_path: Path) -> None:
