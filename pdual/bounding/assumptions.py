@@ -166,7 +166,7 @@ def _slater(parts: Sequence[Constants], known: Mapping[str, float], origins: Map
         return Assumption(name, HOLDS, f"{origins.get('s', 'given')}: s = {known['s']:g}")
     if origins.get("s") == "missed":
         return Assumption(
-            name, UNKNOWN, "the predictor of the run meets not every constraint: no Slater point was shown"
+            name, UNKNOWN, "the predictor of the run does not meet every constraint: no Slater point was shown"
         )
     margins = [-part.range.lo for part in parts if isfinite(part.range.lo)]
     most = f" (at most {min(margins):.6g} by the ranges)" if margins else ""

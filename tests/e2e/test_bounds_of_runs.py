@@ -98,7 +98,7 @@ def test_another_run_of_the_problem_may_show_a_slater_point(capsys):
 def test_a_margin_that_is_not_positive_shows_no_slater_point(capsys):
     said = say(capsys, "bounds", "--run", "run", "--know", "nuH=10")
     assert "no Slater point was shown: the trained predictor on 30 train rows" in said.out
-    assert "strict feasibility                        unknown  the predictor of the run meets not every" in said.out
+    assert "strict feasibility                        unknown  the predictor of the run does not meet every" in said.out
     known = say(capsys, "bounds", "--run", "run", "--know", "nuH=10", "--json").json["bounds"]["constants"]
     assert "s" not in known
 
