@@ -356,6 +356,7 @@ def test_formulas_over_one_network_are_fitted_together() -> None:
     """One step of plain gradient descent, against the sum of both losses by torch."""
     z = torch.randn(4, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     g = torch.tensor([[0.1, 0.05], [0.2, -0.1], [-0.1, 0.15], [0.02, 0.1]], dtype=torch.float64)
+    torch.manual_seed(0)
     network = nn.Linear(2, 2).double()
     start = {name: value.detach().clone() for name, value in network.named_parameters()}
     multipliers = over_one_network(network, ascent=sgd(0.1, steps=1))
@@ -386,12 +387,14 @@ def test_a_network_that_two_formulas_share_counts_once() -> None:
 
 
 def test_each_formula_over_one_network_reaches_its_own_targets() -> None:
+    """Which lie where a sigmoid gets to: within its bounds."""
+    torch.manual_seed(0)
     z = torch.eye(4, dtype=torch.float64)
-    g = torch.tensor([[0.3, 0.05], [0.2, 0.1], [0.1, 0.2], [0.02, 0.3]], dtype=torch.float64)
+    g = torch.tensor([[0.1, -0.05], [-0.05, 0.1], [0.05, 0.08], [0.02, -0.1]], dtype=torch.float64)
     multipliers = over_one_network(nn.Linear(4, 2).double(), ascent=adam(0.02, steps=4000), width=4)
-    targets = (multipliers.read(torch.arange(4), {"m": z}, {}) + RHO * g).clamp(0, CAP)
-    found = fitted(multipliers, g, {"m": z})
-    torch.testing.assert_close(found, targets.clamp(max=CAP), rtol=0, atol=0.02)
+    targets = multipliers.read(torch.arange(4), {"m": z}, {}) + RHO * g
+    assert 0.1 < float(targets.min()) < float(targets.max()) < CAP - 0.1
+    torch.testing.assert_close(fitted(multipliers, g, {"m": z}), targets, rtol=0, atol=1e-3)
 
 
 def test_formulas_over_networks_of_their_own_are_fitted_apart() -> None:
