@@ -29,21 +29,19 @@ def assemble(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[P
 
 
 def refuse_unsolved(graph: Graph) -> None:
-    """Refuse what is checked and not solved yet: constraints and metrics over groups (PD293), texts compared (PD298).
+    """Refuse what is checked and not solved yet: objectives over groups by two fields (PD295), texts compared (PD298).
 
     Asked before rows are loaded too, which may take minutes.
     """
     for data in graph.data:
         for group in data.groups:
-            if group.has_rows:
-                raise refuse("PD293", group.span, data=data.data)
             if group.field != data.groups[0].field:
                 raise refuse("PD295", group.span, data=data.data, one=data.groups[0].field, other=group.field)
         _refuse_texts(graph, data)
 
 
 def _refuse_texts(graph: Graph, data: DataGraph) -> None:
-    texts = {item.name for item in graph.spec.data_set(data.data).fields if item.type == TEXT}
+    texts = {item.name for item in graph.spec.data_set(data.of).fields if item.type == TEXT}
     for node in topological(data.roots) if texts else ():
         if node.operation in ("equal", "unequal"):
             for item in topological(node.arguments):
@@ -142,12 +140,23 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
         grouped_by=data.groups[0].field if data.groups else None,
         strata=_strata(graph, data, constants, models, dtype),
         multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
+        of=data.of,
+        groups_by=None if data.grouping is None else data.grouping.field,
     )
+
+
+def emission_of(
+    graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype
+) -> Emission:
+    """For what is said of every row of a data set, or of every group."""
+    if data.grouping is not None:
+        return Emission(constants, graph.sizes, models, dtype, data.grouping.axes, of_groups=True)
+    return Emission(constants, graph.sizes, models, dtype, tuple(group.axis for group in data.groups))
 
 
 def features_module(graph: Graph, data: DataGraph, models: nn.ModuleDict, dtype: torch.dtype) -> nn.Module:
     """What duals read, alone: called as ``module(values, ids)``, gives the features of an Evaluation."""
-    emission = Emission(Constants(graph.knowns, graph.sizes), graph.sizes, models, dtype)
+    emission = emission_of(graph, data, Constants(graph.knowns, graph.sizes), models, dtype)
     emission.meet(list(data.features.values()))
     return emission.finish({key: emission.dense(node) for key, node in data.features.items()})
 
@@ -155,7 +164,7 @@ def features_module(graph: Graph, data: DataGraph, models: nn.ModuleDict, dtype:
 def _module(
     graph: Graph, data: DataGraph, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype, with_metrics: bool
 ) -> nn.Module:
-    emission = Emission(constants, graph.sizes, models, dtype, tuple(group.axis for group in data.groups))
+    emission = emission_of(graph, data, constants, models, dtype)
     emission.meet(data.roots)
     objective = _objective(emission, data.objective, emission.rows)
     grouped = _objective(emission, [term for group in data.groups for term in group.objective], emission.groups)
@@ -288,7 +297,7 @@ def _plan(
 ) -> DualPlan:
     formula: nn.Module | None = None
     if choice.formulas:
-        emission = Emission(constants, graph.sizes, models, dtype)
+        emission = emission_of(graph, data, constants, models, dtype)
         emission.meet([f.value for f in choice.formulas])
         by_name = {part.layout.name: part for part in data.parts}
         pieces = [emission.flat(f.value, f.axes, by_name[f.part].layout.members) for f in choice.formulas]

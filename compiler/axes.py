@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pdual.compiler.ir import IndexAxis
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import children
-from pdual.dsl.types import RaggedAxis, SetAxis
+from pdual.dsl.types import ArrayType, RaggedAxis, SetAxis
 
 #: The axis of the rows of a group, by the name of the group.
 GROUP_AXIS = "rows of {}"
@@ -43,6 +43,14 @@ def is_average(expression: typed.Reduce) -> bool:
     """Whether a reduction is over all rows of a data set, not over those of a group."""
     axes = [(binder.rows_of, binder.axis) for binder in expression.binders]
     return any(isinstance(axis, RaggedAxis) and axis.name == data for data, axis in axes)
+
+
+def is_along_a_row(expression: typed.Reduce | typed.Aggregate) -> bool:
+    """Whether it reduces over an axis of another length in every row: the tokens of an answer."""
+    if isinstance(expression, typed.Reduce):
+        return any(binder.rows_of is None and isinstance(binder.axis, RaggedAxis) for binder in expression.binders)
+    types = [argument.type for argument in expression.arguments]
+    return any(isinstance(axis, RaggedAxis) for kind in types if isinstance(kind, ArrayType) for axis in kind.axes)
 
 
 def own_axes(binders: Sequence[typed.Binder]) -> list[IndexAxis | None]:

@@ -12,7 +12,7 @@ from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
-from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, ObjectiveTerm
+from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, Grouping, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
@@ -50,8 +50,8 @@ def lower(
     lowering = Lowering(spec, Builder(), FeatureKeys(feature_types(spec, sizes)))
     averages = averages_graph(spec, lowering, walk, labels, overrides or {}, found)
     graphs = tuple(
-        _data_graph(spec, data, walk, labels, lowering, overrides or {}, minimize, averages, found)
-        for data in used_data(spec)
+        _data_graph(spec, over, walk, labels, lowering, overrides or {}, minimize, averages, found)
+        for over in _ranged_over(spec)
     )
     hold_once(spec, graphs, found)
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
@@ -64,6 +64,22 @@ def used_data(spec: typed.TypedSpec) -> tuple[str, ...]:
     """The data sets that a block ranges over or a constraint averages over, in the order of writing."""
     used = {block.data for block in spec.blocks} | {name for average in spec.averages for name in average.data}
     return tuple(data.name for data in spec.data if data.name in used)
+
+
+def _ranged_over(spec: typed.TypedSpec) -> tuple[str, ...]:
+    """What has a graph of its own: data sets, and groups of their rows where something is asked of each group.
+
+    The rows of a data set that is only asked about in groups have none.
+    """
+    asked = [block for block in spec.blocks if block.group_by is not None and (block.families or block.metrics)]
+    rows = {block.data for block in spec.blocks if block.group_by is None or block.objectives}
+    rows |= {name for average in spec.averages for name in average.data}
+    found: list[str] = []
+    for data in used_data(spec):
+        groups = [block.over for block in asked if block.data == data]
+        found += [data] if data in rows or not groups else []
+        found += dict.fromkeys(groups)
+    return tuple(found)
 
 
 def index_labels(spec: typed.TypedSpec, knowns: Mapping[str, Known]) -> Mapping[str, Sequence[str]]:
@@ -115,7 +131,7 @@ def feature_types(spec: typed.TypedSpec, sizes: Sizes) -> Mapping[str, ArrayType
 
 def _data_graph(
     spec: typed.TypedSpec,
-    data: str,
+    over: str,
     walk: Walk,
     labels: Mapping[str, Sequence[str]],
     lowering: Lowering,
@@ -124,10 +140,11 @@ def _data_graph(
     averages: AverageGraph,
     found: Collector,
 ) -> DataGraph:
-    blocks = [block for block in spec.blocks if block.data == data and block.group_by is None]
-    written = [term for block in blocks for term in block.objectives]
+    blocks = [block for block in spec.blocks if block.over == over]
+    grouping = _grouping(blocks)
+    written = [term for block in blocks for term in block.objectives] if grouping is None else []
     objective = _terms(written, lowering, walk) if minimize else ()
-    groups = _groups(spec, data, lowering, walk, minimize)
+    groups = _groups(spec, over, lowering, walk, minimize)
     parts = tuple(
         part
         for block in blocks
@@ -135,7 +152,7 @@ def _data_graph(
         for part in family_rows(family, lowering, walk, labels, found)
         if part.layout.size
     )
-    layout = Layout(data, tuple(part.layout for part in parts))
+    layout = Layout(over, tuple(part.layout for part in parts))
     metrics = tuple(
         (metric.name, _as_real(lowering, lowering.scalar(metric.value, {})))
         for block in blocks
@@ -147,24 +164,29 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
-    graph = DataGraph(data, objective, parts, metrics, features, duals, layout, groups, means_over(data, averages))
+    means = means_over(over, averages)
+    graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping)
     check_domains(graph.roots, walk, found)
     return graph
 
 
+def _grouping(blocks: Sequence[typed.TypedBlock]) -> Grouping | None:
+    fields = [block.group_by for block in blocks if block.group_by is not None]
+    return Grouping(fields[0], tuple(GROUP_AXIS.format(block.row) for block in blocks)) if fields else None
+
+
 def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool) -> tuple[GroupGraph, ...]:
-    """The blocks over groups of a data set."""
+    """The objectives over groups of a data set."""
     return tuple(
         GroupGraph(
             block.group_by,
             GROUP_AXIS.format(block.row),
             _terms(block.objectives, lowering, walk) if minimize else (),
-            bool(block.families or block.metrics),
             block.span,
             strata_of(block.objectives, lowering) if minimize and members_of(spec) is not None else (),
         )
         for block in spec.blocks
-        if block.data == data and block.group_by is not None
+        if block.data == data and block.group_by is not None and block.objectives
     )
 
 

@@ -15,7 +15,7 @@ from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
 from pdual.compiler.fusion import fuse
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant, topological
-from pdual.compiler.program import MEMBERS, PRESENT
+from pdual.compiler.program import MEMBERS, PRESENT, ROWS
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import RaggedAxis
 
@@ -24,6 +24,7 @@ class Emission:
     """Builds one GraphModule with the call ``module(values, ids, features)``.
 
     ``values``: a RowBatch's fields by part name; ``ids``: [batch] int64; ``features``: only what ``feature_input`` nodes read.
+    ``of_groups``: what is batched are groups of rows, whose ids are among the values (``ROWS``).
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Emission:
         models: nn.ModuleDict,
         dtype: torch.dtype,
         group_axes: Sequence[str] = (),
+        of_groups: bool = False,
     ) -> None:
         self._graph = fx.Graph()
         self._tracer = fx.proxy.GraphAppendingTracer(self._graph)
@@ -43,6 +45,7 @@ class Emission:
         self._values = self._proxy(self._graph.placeholder("values"))
         self._ids = self._proxy(self._graph.placeholder("ids"))
         self._features = self._proxy(self._graph.placeholder("features", default_value=None))
+        self._of_groups = of_groups
         largest = {axis: self.call(_places, self._values) for axis in group_axes}
         self._emitter = NodeEmitter({**sizes, **largest}, dtype, self.call, self.buffer)
         self._done: dict[int, Any] = {}
@@ -172,8 +175,8 @@ class Emission:
                 return self._features[node.attributes[0]]
             case "member":
                 row = node.arguments[0]
-                if row.ragged:
-                    raise refuse("PD293", node.span, data="")
+                if row.ragged or _is_ragged(row):
+                    raise refuse("PD299", node.span)
                 taken = self.call(_members, self._materialised(row), self._values[MEMBERS])
                 return self._emitter.placed(taken, node, (node.attributes[0], *row.axes))
             case "present":
@@ -224,7 +227,7 @@ class Emission:
         if model not in dict(self._root.named_children()):
             self._root.add_module(model, self._models[model])
         inputs = {name: self._materialised(argument) for name, argument in zip(names, node.arguments, strict=True)}
-        inputs["@row"] = self._ids
+        inputs["@row"] = self._values[ROWS] if self._of_groups else self._ids
         return self._tracer.create_proxy("call_module", model, (inputs,), {})
 
     def _read(self, call: Node) -> Any:

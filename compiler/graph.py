@@ -59,12 +59,11 @@ class DualChoice:
 
 @record(frozen=True, slots=True)
 class GroupGraph:
-    """A block over groups: the field that rows of a group share, the axis of its rows, its terms (a number a group)."""
+    """The objective of a block over groups: the field that rows of a group share, the axis of its rows, its terms (a number a group)."""
 
     field: str
     axis: str
     objective: tuple[ObjectiveTerm, ...]
-    has_rows: bool  # constraints or metrics, which are checked but not solved yet
     span: Span
     strata: tuple[tuple[Node, ...], ...] = ()  # where batches take parts of groups: what the indices of every mean keep
 
@@ -99,8 +98,19 @@ NO_AVERAGES = AverageGraph((), (), (), Layout("", ()))
 
 
 @record(frozen=True, slots=True)
+class Grouping:
+    """That what is constrained and measured is a group of rows: the field that its rows share, the axes over them."""
+
+    field: str
+    axes: tuple[str, ...]
+
+
+@record(frozen=True, slots=True)
 class DataGraph:
-    """Everything over one data set."""
+    """Everything over one data set; or, with a ``grouping``, the constraints and metrics over groups of its rows.
+
+    ``data`` is what it is over, ``pairs`` or ``pairs by task``; ``of`` names the data set whose rows it reads.
+    """
 
     data: str
     objective: tuple[ObjectiveTerm, ...]
@@ -111,6 +121,12 @@ class DataGraph:
     layout: Layout
     groups: tuple[GroupGraph, ...] = ()
     means: tuple[Node, ...] = ()  # of operation `average`, over these rows
+    grouping: Grouping | None = None
+
+    @property
+    def of(self) -> str:
+        """The data set whose rows are read."""
+        return self.data if self.grouping is None else self.data.removesuffix(f" by {self.grouping.field}")
 
     @property
     def roots(self) -> tuple[Node, ...]:
@@ -140,7 +156,7 @@ class Graph:
     averages: AverageGraph = NO_AVERAGES
 
     def over(self, data: str) -> DataGraph:
-        """What is over a data set."""
+        """What is over a data set, or over its groups (``pairs by task``)."""
         return next(graph for graph in self.data if graph.data == data)
 
     @property

@@ -7,35 +7,23 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias
 
-from pdual.compiler.axes import axis_name, group_binders, is_average, own_axes
+from pdual.compiler.axes import axis_name, group_binders, is_along_a_row, is_average, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.compiler.scalars import scalar_of
+from pdual.compiler.values import CallValue, Value, each, nodes_of, over
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import factors_of
-from pdual.dsl.declarations.signature import Signature, part_names
+from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Pair
-from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, Element, Kind, RaggedAxis
 
-
-@record(frozen=True, slots=True)
-class CallValue:
-    """A lowered model call whose outputs have not been taken yet."""
-
-    node: Node
-    signature: Signature
-    group: IndexAxis | None = None  # the rows of a group it was called on, one call for all
-
-
-Value: TypeAlias = Node | Pair | CallValue
 Indices: TypeAlias = Mapping[int, Node]
 PartMaker: TypeAlias = Callable[[str], Node]
-NodeFunction: TypeAlias = Callable[[Node], Node]
 
 
 class Lowering:
@@ -105,6 +93,10 @@ class Lowering:
                 return self._apply(name, [self.value(argument, indices) for argument in arguments])
             case typed.Select(base=base, indices=chosen):
                 return self._select(base, chosen, indices)
+            case typed.Reduce() | typed.Aggregate() if (
+                is_along_a_row(expression) and self._row_of is None and (groups := self._axes_of(expression, indices))
+            ):
+                return self._of_one_row(expression, indices, groups)
             case typed.Reduce():
                 return self._reduce(expression, indices)
             case typed.Aggregate(function=function, arguments=arguments):
@@ -134,7 +126,7 @@ class Lowering:
         """A product with its constant factors together, which fold into one, and the others in their order."""
         factors = [(self.value(factor, indices), inverse) for factor, inverse in factors_of(expression)]
         ordered = sorted(factors, key=lambda pair: pair[1])
-        constant = [pair for pair in ordered if all(map(is_constant, _nodes(pair[0])))]
+        constant = [pair for pair in ordered if all(map(is_constant, nodes_of(pair[0])))]
         varying = [pair for pair in ordered if pair not in constant]
         if not constant or not varying or varying[0][1]:
             return self._chain(constant + varying)
@@ -168,7 +160,7 @@ class Lowering:
         named = [axis for axis in axes if axis is not None]
         if not named:
             return body
-        return _each(body, lambda node: self.builder.collect(_over(self.builder, node, named), named))
+        return each(body, lambda node: self.builder.collect(over(self.builder, node, named), named))
 
     def _select(self, base: typed.TypedExpression, chosen: Sequence[typed.TypedExpression], indices: Indices) -> Value:
         nodes = [self.scalar(index, indices) for index in chosen]
@@ -178,7 +170,7 @@ class Lowering:
                 return self._let(base.definition, nodes)
         value = self.value(base, indices)
         for node in nodes:
-            value = _each(value, lambda part, index=node: self.builder.select(part, index))  # type: ignore[misc]
+            value = each(value, lambda part, index=node: self.builder.select(part, index))  # type: ignore[misc]
         return value
 
     def _index(self, binder: typed.Binder, axis: IndexAxis | None) -> Node:
@@ -245,11 +237,11 @@ class Lowering:
                 mask = build.reduce("max", axis, mask, None)
         if ragged is not None:
             rest = None if steps else mask
-            body = _each(body, lambda node: build.reduce_rows(function, ragged, node, rest))
+            body = each(body, lambda node: build.reduce_rows(function, ragged, node, rest))
         return body
 
     def _reduced(self, function: str, axis: IndexAxis, body: Value, mask: Node | None) -> Value:
-        return _each(body, lambda node: self.builder.reduce(function, axis, node, mask))
+        return each(body, lambda node: self.builder.reduce(function, axis, node, mask))
 
     def _joined(
         self, expression: typed.Reduce, axis: IndexAxis, inner: dict[int, Node], filters: list[typed.TypedExpression]
@@ -267,7 +259,7 @@ class Lowering:
             joined = {**inner, outer: where}
             mask = self._mask([c for k, c in enumerate(filters) if k != position], joined)
             body = self._body(expression, joined)
-            parts = [*_nodes(body), *([mask] if mask is not None else [])]
+            parts = [*nodes_of(body), *([mask] if mask is not None else [])]
             if any(end in part.axes for part in parts):
                 continue
             return self._scattered(expression.function, axis, end, body, where, mask)
@@ -276,7 +268,7 @@ class Lowering:
     def _scattered(
         self, function: str, start: IndexAxis, end: IndexAxis, body: Value, where: Node, mask: Node | None
     ) -> Value:
-        return _each(body, lambda node: self.builder.scatter(function, start, end, node, where, mask))
+        return each(body, lambda node: self.builder.scatter(function, start, end, node, where, mask))
 
     def _body(self, expression: typed.Reduce, inner: Indices) -> Value:
         if expression.function == "count":
@@ -316,8 +308,20 @@ class Lowering:
         finally:
             self._row_of = before
 
+    def _of_one_row(self, expression: typed.TypedExpression, indices: Indices, axes: frozenset[IndexAxis]) -> Value:
+        """What is reduced over an axis of another length in every row is so in each row of a group, before they are put together."""
+        if len(axes) > 1:
+            raise refuse("PD299", expression.span)
+        (axis,) = axes
+        before, self._row_of = self._row_of, axis
+        try:
+            value = self._value(expression, indices)
+        finally:
+            self._row_of = before
+        return self._spread_over(value, axis)
+
     def _spread_over(self, value: Value, axis: IndexAxis) -> Value:
-        return _each(value, lambda node: self.builder.member(node, axis))
+        return each(value, lambda node: self.builder.member(node, axis))
 
     # --- models --------------------------------------------------------------------------------------------
 
@@ -333,10 +337,15 @@ class Lowering:
 
     def _group_of(self, call: typed.ModelCall, indices: Indices) -> IndexAxis | None:
         """The axis of a group whose rows a model is called on; PD291 where a call needs two rows at once."""
-        axes = {indices[binder.identity].axes[0] for binder in group_binders(call) if binder.identity in indices}
+        axes = self._axes_of(call, indices)
         if len(axes) > 1:
             raise refuse("PD291", call.span, model=call.model)
         return next(iter(axes), None)
+
+    def _axes_of(self, expression: typed.TypedExpression, indices: Indices) -> frozenset[IndexAxis]:
+        """The axes of the groups whose rows an expression reads."""
+        own = (binder.identity for binder in group_binders(expression))
+        return frozenset(indices[identity].axes[0] for identity in own if identity in indices)
 
     def _call_once(self, call: typed.ModelCall, indices: Indices) -> CallValue:
         model = self._models[call.model]
@@ -344,7 +353,7 @@ class Lowering:
         nodes: list[Node] = []
         for (name, kind), argument in zip(model.signature.inputs, call.arguments, strict=True):
             value = self.value(argument, indices)
-            nodes.extend(_nodes(value))
+            nodes.extend(nodes_of(value))
             names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
         if any(node.axes for node in nodes):
             raise refuse("PD291", call.span, model=call.model)
@@ -373,23 +382,3 @@ class Lowering:
         if self._features_outside:
             return self.builder.feature_input(key, inner)  # type: ignore[arg-type]
         return self.builder.features(self._call(call, {}).node, key, inner)  # type: ignore[arg-type]
-
-
-def _over(build: Builder, node: Node, axes: Sequence[IndexAxis]) -> Node:
-    """The node with these axes, whether or not its value varies along them."""
-    missing = [axis for axis in axes if axis not in node.axes]
-    if not missing:
-        return node
-    return build.spread(node, missing)
-
-
-def _nodes(value: Value) -> tuple[Node, ...]:
-    if isinstance(value, CallValue):
-        return (value.node,)
-    return (value.re, value.im) if isinstance(value, Pair) else (value,)
-
-
-def _each(value: Value, function: NodeFunction) -> Value:
-    if isinstance(value, CallValue):
-        return replace(value, node=function(value.node))
-    return Pair(function(value.re), function(value.im)) if isinstance(value, Pair) else function(value)

@@ -38,6 +38,9 @@ class Evaluation(NamedTuple):
 #: int64, and which of them are rows of the group, bool.
 MEMBERS, PRESENT = "@members", "@present"
 
+#: The field of a batch whose ids are those of groups: the ids of their rows, [batch] int64.
+ROWS = "@rows"
+
 
 @dataclass(frozen=True, slots=True)
 class Strata:
@@ -51,7 +54,7 @@ class Strata:
 
 @dataclass(frozen=True)
 class Program:
-    """The compiled blocks over one data set.
+    """The compiled blocks over one data set, or over groups of its rows (``groups_by`` a field), of which every output then is.
 
     ``train`` and ``evaluate`` are ``torch.fx.GraphModule``s called as ``module(values, ids)`` with a RowBatch's values and ids, returning
     the fields of an Evaluation; ``train`` leaves out the metrics and the mask. They share ``models``. ``formulas``, where a dual is a formula over models,
@@ -69,6 +72,8 @@ class Program:
     grouped_by: str | None = None  # the field whose groups batches are made of
     strata: Strata | None = None  # where batches take parts of groups
     multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
+    of: str = ""  # the data set whose rows are read
+    groups_by: str | None = None  # the field that the rows of what has constraints, a group, share
 
 
 @dataclass(frozen=True)

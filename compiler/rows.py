@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pdual.compiler.axes import own_axes
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
-from pdual.compiler.lower import CallValue, Lowering, Value
+from pdual.compiler.lower import Lowering
 from pdual.compiler.sweep import sweep
+from pdual.compiler.values import CallValue, Value
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector, refuse

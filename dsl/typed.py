@@ -233,6 +233,11 @@ class TypedBlock:
     metrics: tuple[TypedMetric, ...]
     span: Span = field(default=NOWHERE, compare=False)
 
+    @property
+    def over(self) -> str:
+        """What its constraints and metrics are about, one at a time: rows of ``pairs``, or groups, ``pairs by task``."""
+        return self.data if self.group_by is None else f"{self.data} by {self.group_by}"
+
 
 @record(frozen=True, slots=True)
 class TypedAverage:

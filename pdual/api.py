@@ -143,7 +143,10 @@ class Problem:
         return "\n".join(line.text for line in render(explanation(self.graph.spec, self.graph)))
 
     def __repr__(self) -> str:
-        counts = [f"{data.layout.columns} multipliers a row of {data.data}" for data in self.graph.data]
+        counts = [
+            f"{data.layout.columns} multipliers a {'group' if data.grouping else 'row'} of {data.data}"
+            for data in self.graph.data
+        ]
         averages = self.graph.averages.layout.columns
         counts += [f"{averages} of averages"] if averages else []
         return f"<Problem {self.graph.spec.name}: {', '.join(counts) or 'no constraints'}>"
@@ -224,9 +227,10 @@ class Run:
         from pdual.runtime.unseen import look, multiplier_fields, standards_of
 
         outcome = self.outcome
-        held = [lane for lane in outcome.run.lanes if lane.multipliers.active and data in (None, lane.name)]
+        of_rows = [lane for lane in outcome.run.lanes if lane.program.groups_by is None]
+        held = [lane for lane in of_rows if lane.multipliers.active and data in (None, lane.name)]
         if len(held) != 1:
-            raise KeyError("data: " + ", ".join(lane.name for lane in outcome.run.lanes))
+            raise KeyError("data: " + ", ".join(lane.name for lane in of_rows))
         columns: dict[str, Tensor] = {}
         for name, value in rows.items():
             columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}

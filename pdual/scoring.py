@@ -95,7 +95,9 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
 
 
 def _data_set(found: Restored, name: str | None) -> str:
-    names: Sequence[str] = [lane.name for lane in found.run.lanes]
+    names: Sequence[str] = [lane.name for lane in found.run.lanes if lane.program.groups_by is None]
+    if not names:
+        raise refuse("PD293", data=found.run.lanes[0].program.of)
     shown = ", ".join(f"`{item}`" for item in names)
     if name is None:
         if len(names) > 1:

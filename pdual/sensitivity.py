@@ -153,7 +153,7 @@ def _held_out(found: Restored, split: str | None) -> tuple[Lane, str]:
     for lane in found.run.lanes:
         names = [name for name, ids in lane.table.splits.items() if name != "train" and len(ids)]
         chosen = split if split is not None else (names[-1] if names else None)
-        if chosen not in names or not lane.multipliers.active:
+        if chosen not in names or not lane.multipliers.active or lane.program.groups_by is not None:
             continue
         if lane.multipliers.generalises:
             return lane, str(chosen)

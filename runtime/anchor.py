@@ -43,7 +43,9 @@ def _settle(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict, na
     for module in exact.values():
         module.eval().requires_grad_(False)
     for program in assemble(graph, exact, torch.float64):
-        table = tables[program.data].to(torch.device("cpu"), torch.float64)
+        if program.groups_by is not None:
+            continue  # its outputs would be those of several rows at once
+        table = tables[program.of].to(torch.device("cpu"), torch.float64)
         ids = table.splits["train"]
         inputs = _inputs(program, with_groups(table.batch(ids), [len(ids)]), stand_in)
         if inputs is None or not program.layout.columns:

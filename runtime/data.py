@@ -39,7 +39,11 @@ class RowBatch:
 
 
 def with_groups(rows: RowBatch, sizes: Sequence[int]) -> RowBatch:
-    """The same rows, which are whole groups of these sizes one after another, with where the rows of each group are."""
+    """The same rows, which are whole groups of these sizes one after another, with where the rows of each group are; a batch
+    of groups stays what it is.
+    """
+    if MEMBERS in rows.values:
+        return rows
     members, present = members_of(sizes, rows.ids.device)
     return RowBatch(rows.ids, {**rows.values, MEMBERS: members, PRESENT: present})
 

@@ -118,11 +118,13 @@ def _passed(
         if sizes is not None:
             rows = with_groups(rows, sizes)
         found = Evaluation(*program.evaluate(rows.values, rows.ids))
+        if program.groups_by is not None:
+            found = _without_empty(found)
         residuals.fill(at, found.residuals)
         if found.objective is not None:
             objective.fill(at, found.objective)
         if found.mask is not None:
-            masks.fill(at, found.mask)
+            masks.fill(at, found.mask, True)
         if found.averaged is not None:
             averaged.fill(at, found.averaged)
         if found.kept is not None:
@@ -148,6 +150,15 @@ def _passed(
         averaged.tensor,
         kept.tensor,
     )
+
+
+def _without_empty(found: Evaluation) -> Evaluation:
+    """Entries of groups that have nothing to average are none. In training they are an error: a step's loss is no number then."""
+    empty = torch.isnan(found.residuals)
+    if not bool(empty.any()):
+        return found
+    mask = ~empty if found.mask is None else found.mask & ~empty
+    return found._replace(residuals=found.residuals.masked_fill(empty, 0.0), mask=mask)
 
 
 def merged(last: Pass, places: Tensor, now: Pass) -> Pass:
@@ -201,7 +212,8 @@ class _Column:
         self.tensor: Tensor | None = None
         self._rows = rows
 
-    def fill(self, at: int, part: Tensor) -> None:
+    def fill(self, at: int, part: Tensor, others: float | bool = 0) -> None:
+        """``others``: what places are that no part fills."""
         if self.tensor is None:
-            self.tensor = part.new_empty(self._rows, *part.shape[1:])
+            self.tensor = part.new_full((self._rows, *part.shape[1:]), others)
         self.tensor[at : at + len(part)] = part

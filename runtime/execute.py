@@ -25,9 +25,11 @@ from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
+from pdual.runtime.denormals import flushed
 from pdual.runtime.evaluations.context import EvaluationContext, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RUN, RunFolder
+from pdual.runtime.group_table import rows_in
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
@@ -86,7 +88,8 @@ def execute(
             run = _solve(problem, options, device, folder, told, log, stop)
         except Refusal as refusal:
             raise located(refusal, graph.spec) from None
-        return _conclude(graph, options, run, folder, told)
+        with flushed():
+            return _conclude(graph, options, run, folder, told)
 
 
 def prepared(
@@ -145,7 +148,7 @@ def _full_steps(descent: OptimiserSettings, rows: int) -> int:
 
 
 def _constrained_rows(problem: Problem) -> int:
-    return max(len(block.table.splits["train"]) for block in problem.blocks)
+    return max(rows_in(block.table, block.table.splits["train"]) for block in problem.blocks)
 
 
 def open_folder(path: Path, text: str, options: RunOptions, record: RunRecord, progress: Progress) -> RunFolder:
@@ -278,7 +281,7 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, pr
     expectations = tuple(
         check_expectation(expect, measured[expect.split], graph.spec.param_values, run.averaged(measured[expect.split]))
         for expect in graph.spec.expects
-        if expect.split in measured and expect.data in measured[expect.split]
+        if any(item.program.of == expect.data for item in measured.get(expect.split, {}).values())
     )
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
@@ -291,7 +294,7 @@ def _with_evaluations(
     """The numbers of a split with what its data sets' sources evaluate besides."""
     found: dict[str, Any] = {}
     for lane in run.lanes:
-        if lane.name in measured:
+        if lane.name in measured and lane.program.groups_by is None:
             trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
             profile, ids = measured[lane.name].profile, lane.table.splits[split]
             context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile)

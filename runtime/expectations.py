@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import TypeAlias
@@ -43,7 +43,7 @@ def check_expectation(
     """Check one statement against a measured split of its data set, and the constraints on ``averages`` over that split; what
     is said of one whose rows the split does not have is not a number, and does not hold.
     """
-    item = _Split(measured[expect.data], averages)
+    item = _Split([item for item in measured.values() if item.program.of == expect.data], averages)
     values = tuple(float(_value(operand, item, params)) for operand in expect.operands)
     pairs = zip(expect.operators, values[:-1], values[1:], strict=True)
     holds = all(bool(OPERATIONS[_RELATIONS[operator]].meaning(left, right)) for operator, left, right in pairs)
@@ -52,10 +52,19 @@ def check_expectation(
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """What a statement may be about."""
+    """What a statement may be about: the rows of a data set, groups of them, and averages."""
 
-    rows: Measured
+    measured: Sequence[Measured]
     averages: MeasuredAverages | None
+
+    def profile(self, family: str) -> Profile:
+        """Where a family is; any where it has no part."""
+        profiles = [item.profile for item in self.measured]
+        return next((item for item in profiles if family in families(item.layout)), profiles[0])
+
+    def metric(self, name: str) -> Tensor:
+        """One number a row, or a group."""
+        return next(item.found.metrics[name] for item in self.measured if name in item.found.metrics)
 
 
 def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str, float | int | str]) -> Number:
@@ -68,13 +77,13 @@ def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str,
         case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance, average=True):
             return _average(item.averages, kind, family, tolerance)
         case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance):
-            return _family(item.rows.profile, kind, family, tolerance)
+            return _family(item.profile(family), kind, family, tolerance)
         case typed.RowStatistic(function=function, argument=argument, level=level):
             return _statistic(function, torch.as_tensor(_value(argument, item, params)), level)
         case typed.Apply(operation=name, arguments=arguments):
             return _apply(name, [_value(argument, item, params) for argument in arguments])
         case typed.LetRef(definition=definition):
-            return item.rows.found.metrics[definition.name].double()
+            return item.metric(definition.name).double()
     raise AssertionError(f"not a statement about a split: {expression}")
 
 

@@ -152,6 +152,8 @@ def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exp
 
 def _multipliers(run: Run, graph: Graph, lane: Lane, folder: Path, dtype: torch.dtype) -> Exported:
     data = graph.over(lane.name)
+    if data.grouping is not None:
+        return Exported(f"multipliers-{lane.name}", {}, {"both": "they are those of groups of rows"}, {}, [])
     own = graph.spec.data_set(lane.name)
     wanted = value_fields(data)
     inputs = {}

@@ -16,6 +16,7 @@ from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass, evaluate
+from pdual.runtime.group_table import GroupTable, rows_in
 from pdual.runtime.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.problem import Block, Options, Problem
 from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
@@ -46,6 +47,11 @@ class Lane:
     def name(self) -> str:
         """The data set's."""
         return self.program.data
+
+    @property
+    def train_rows(self) -> int:
+        """How many rows of the data set are trained on, which groups have several of."""
+        return rows_in(self.table, self.train_ids)
 
     @property
     def train_ids(self) -> Tensor:
@@ -130,8 +136,11 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     probe = _probe(problem, program, table, train[:1])
     random = generator(options.seed, 1, place)
     stream: Stream
+    drawn = descent.batch
+    if isinstance(table, GroupTable):  # a batch counts rows
+        drawn = max(1, round(descent.batch * len(train) / max(1, table.rows_in(train))))
     if groups is None:
-        stream = RowStream(train, descent.batch, random, problem.settings.rest_share)
+        stream = RowStream(train, drawn, random, problem.settings.rest_share)
     elif descent.members is None:
         stream = GroupStream(train, groups[train], descent.batch, random)
     else:
@@ -142,7 +151,7 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
         problem, placed, probe.features, options.device, options.dtype, options.seed + place
     )
     run = torch.compile(program.train) if options.compile else program.train
-    batch = options.evaluation_batch or _evaluation_batch(descent.batch, table.batch(train[:1]), options.device)
+    batch = options.evaluation_batch or _evaluation_batch(drawn, table.batch(train[:1]), options.device)
     # A mean over all rows, as `shared` and a constraint on an average take, and a batch of whole groups need every row every time.
     whole = not multipliers.rests or block.groups is not None or program.means > 0
     shrinking = None if whole else problem.settings.shrinking

@@ -47,8 +47,9 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
     objectives = [value for item in measured if (value := objective(item.program, item.found)) is not None]
     if terms is not None:
         objectives.append(terms)
+    of_rows = [item for item in measured if item.program.groups_by is None]
     return SplitMetrics(
-        rows=sum(len(item.found.ids) for item in measured),
+        rows=sum(len(item.found.ids) for item in of_rows or measured),
         objective=sum(objectives) if objectives else None,
         metrics=metrics,
         violation=split_violation(constrained) if constrained else None,

@@ -68,7 +68,9 @@ def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
         return replace(item, span=averages[0]) if averages else item
     grouped = item.code in ("PD606", "PD607")
     blocks = [
-        block for block in spec.blocks if block.data == facts["data"] and (block.group_by is not None or not grouped)
+        block
+        for block in spec.blocks
+        if facts["data"] in (block.data, block.over) and (block.group_by is not None or not grouped)
     ]
     spans = [family.span for block in blocks for family in block.families if family.name == facts.get("family")]
     spans += [objective.span for block in blocks for objective in block.objectives]

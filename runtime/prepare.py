@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from pdual.compiler.assemble import assemble, average_plan, data_free_terms
 from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
-from pdual.compiler.open_axes import called_signature, is_closed
+from pdual.compiler.open_axes import called_signature, calls_of, is_closed
 from pdual.compiler.program import Program
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
@@ -23,11 +23,9 @@ from pdual.dsl.types import TEXT
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.context import SourceContext
-from pdual.runtime.data import RowBatch, Table
+from pdual.runtime.data import Table
+from pdual.runtime.group_table import GroupTable, group_codes
 from pdual.runtime.problem import Block, Problem, Term
-
-#: Rows read at once to learn their groups.
-GROUP_PIECE = 4096
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
@@ -64,7 +62,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,
-        blocks=tuple(_block(program, tables[program.data]) for program in programs),
+        blocks=tuple(_block(program, table_of(program, tables)) for program in programs),
         models=models,
         settings=graph.spec.solve,
         terms=tuple(
@@ -81,16 +79,15 @@ def _block(program: Program, table: Table) -> Block:
     if program.grouped_by is None:
         return Block(program, table)
     ids = torch.cat(list(table.splits.values())).sort().values
-    field = torch.cat([_column(table.batch(piece), program.grouped_by) for piece in torch.split(ids, GROUP_PIECE)])
     groups = torch.zeros(int(ids.max()) + 1, dtype=torch.long)
-    groups[ids] = torch.unique(field, return_inverse=True)[1]
+    groups[ids] = group_codes(table, ids, program.grouped_by)[0]
     return Block(program, table, groups)
 
 
-def _column(rows: RowBatch, field: str) -> Tensor:
-    column = rows.values[field]
-    assert isinstance(column, Tensor)
-    return column
+def table_of(program: Program, tables: Mapping[str, Table]) -> Table:
+    """What a program is over: the rows of a data set, or groups of them."""
+    table = tables[program.of]
+    return table if program.groups_by is None else GroupTable.of(table, program.groups_by)
 
 
 def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, nn.Module]) -> nn.ModuleDict:
@@ -98,7 +95,13 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
     rows = max((len(table) for table in tables.values()), default=0)
     models = nn.ModuleDict()
     widths: dict[str, int] = {}
-    own = [model for model in graph.spec.models if model.frozen_of is None]
+    called = {call.model for call in calls_of(graph.spec)}
+    # One that nothing calls, which PD115 warned of, may be as wide as nothing tells.
+    own = [
+        model
+        for model in graph.spec.models
+        if model.frozen_of is None and (model.name in called or is_closed(model.signature))
+    ]
     # Some are as wide as the features of others, which only those tell once they are there.
     for model in sorted(own, key=lambda item: not is_closed(called_signature(item, graph.spec))):
         if model.architecture is None:

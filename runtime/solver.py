@@ -17,6 +17,7 @@ from pdual.runtime.architectures.interface import remember
 from pdual.runtime.averages import Averages, MeasuredAverages
 from pdual.runtime.clock import Clock
 from pdual.runtime.data import RowBatch
+from pdual.runtime.denormals import flushed
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass
 from pdual.runtime.history import log_line
@@ -53,14 +54,14 @@ def solve(
     PD601 when the loss stops being finite, PD602 or PD603 when there is nothing to train or to minimise,
     PD604 or PD605 when a state belongs to another problem.
     """
-    torch.set_flush_denormal(True)
     torch.manual_seed(options.seed)
     solver = Solver(problem, options)
     if initial is not None:
         solver.adopt(initial)
     if resume is not None:
         solver.load_state(resume)
-    return solver.run()
+    with flushed():
+        return solver.run()
 
 
 def restore(problem: Problem, options: Options, state: Mapping[str, Any], status: Status = "stopped") -> Run:
@@ -100,7 +101,7 @@ class Solver:
         called = {id(weight) for module in modules for weight in module.parameters()}
         self._weights = [weight for weight in trainable(self._models) if id(weight) in called - formulas]
         self._refuse_nothing()
-        longest = max(len(lane.train_ids) for lane in (self._visited or self._lanes))
+        longest = max(lane.train_rows for lane in (self._visited or self._lanes))
         self._steps = descent.steps_over(longest)
         self._warmup = self._settings.warmup * descent.epoch_over(longest)
         self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)

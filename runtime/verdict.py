@@ -9,6 +9,7 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from pdual.compiler.program import Program
 from pdual.runtime.average_metrics import average_metrics
 from pdual.runtime.data import Table
 from pdual.runtime.metrics import Measured
@@ -47,7 +48,7 @@ class FamilyVerdict:
 
 @dataclass(frozen=True, slots=True)
 class CapVerdict:
-    """A data set with train rows at a cap: how many, and the entry at its cap with the largest violation."""
+    """A data set with train rows, or groups, at a cap: how many, and the entry at its cap with the largest violation."""
 
     data: str
     rows: int
@@ -55,6 +56,7 @@ class CapVerdict:
     worst: float
     unit: str
     address: str
+    of: str = "row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Verdict:
     advice: tuple[Advice, ...]
     averages: tuple[AverageVerdict, ...] = ()
     only_averages: bool = False  # no constraint is on rows
+    of: tuple[str, ...] = ("row",)  # what is constrained: "row", "group"
 
 
 def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
@@ -109,7 +112,14 @@ def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict
         ),
         averages=averages,
         only_averages=run.averages is not None and not shares,
+        of=tuple(
+            sorted({_of(lane.program) for lane in run.lanes if lane.program.layout.columns}, reverse=True) or ["row"]
+        ),
     )
+
+
+def _of(program: Program) -> str:
+    return "row" if program.groups_by is None else "group"
 
 
 def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap: bool) -> tuple[Advice, ...]:
@@ -139,15 +149,16 @@ def lines(found: Verdict) -> list[str]:
     """The verdict in words, one sentence a line."""
     missed = [item for item in found.averages if item.split == "train" and item.violated]
     rows_met = found.feasible_rows.get("train", 1.0) == 1.0
+    units = " and ".join(f"{item}s" for item in found.of)
     if found.feasible:
-        met = "every average over train rows" if found.only_averages else "every train row"
+        met = "every average over train rows" if found.only_averages else f"every train {' and '.join(found.of)}"
         words = [f"feasible: {met} is met"]
     elif rows_met and missed:
         words = ["not feasible: an average over train rows is not met"]
     else:
-        words = ["not feasible: some train rows are not met"]
+        words = [f"not feasible: some train {units} are not met"]
     words[0] += f" (tolerance {found.tolerance:g}, scaled)"
-    words += [f"{split}: {share:.2%} of the rows are met" for split, share in found.feasible_rows.items()]
+    words += [f"{split}: {share:.2%} of the {units} are met" for split, share in found.feasible_rows.items()]
     for item in found.families:
         amount = _amount(item.worst, item.unit)
         words.append(
@@ -156,7 +167,7 @@ def lines(found: Verdict) -> list[str]:
         )
     for cap in found.at_cap:
         amount = _amount(cap.worst, cap.unit)
-        rows = "1 train row has a multiplier" if cap.rows == 1 else f"{cap.rows} train rows have multipliers"
+        rows = f"1 train {cap.of} has a multiplier" if cap.rows == 1 else f"{cap.rows} train {cap.of}s have multipliers"
         words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
     for average in found.averages:
         amount = _amount(average.violation, average.unit)
@@ -208,7 +219,7 @@ def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
     worst, row, column = _worst(item.profile, item.profile.at_cap, columns)
     rows = int(item.profile.at_cap.any(1).sum())
     place, measure = _place(item, table, row, column)
-    return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place)
+    return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place, _of(item.program))
 
 
 def _averages(run: Run, split: str, found: Mapping[str, Measured]) -> list[AverageVerdict]:

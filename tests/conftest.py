@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from pdual.compiler.depth import make_room
 
@@ -15,13 +12,3 @@ sys.path.insert(0, str(Path(__file__).parent / "dsl"))
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process a core: more threads would only wait for each other
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 make_room()  # here, since hypothesis minds when an example moves the limit
-
-
-@pytest.fixture(autouse=True)
-def _denormals() -> Iterator[None]:
-    """A run flushes denormal numbers to 0 for its whole process, which exact tests would notice."""
-    yield
-    if "torch" in sys.modules:
-        import torch
-
-        torch.set_flush_denormal(False)

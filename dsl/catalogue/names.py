@@ -178,4 +178,16 @@ ENTRIES: tuple[Entry, ...] = (
         roles={"later": "declared here"},
         help=("move that `let` above this one",),
     ),
+    Entry(
+        "PD126",
+        "`{name}` is of `{owner}`, and something is expected of `{data}` here",
+        label="of another data set",
+        help=("expect it on a split of `{owner}`",),
+    ),
+    Entry(
+        "PD127",
+        "one number for each of `{one}` and one for each of `{other}` do not go together",
+        label="read in one statistic",
+        help=("take a statistic of each",),
+    ),
 )

@@ -295,8 +295,8 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD293",
-        "constraints and metrics over groups of `{data}` are checked and explained, but cannot be run yet by this version",
-        label="over groups",
+        "rows of `{data}` are asked about in groups only, and new rows alone cannot be predicted or scored",
+        label="only over groups",
     ),
     Entry(
         "PD294",
@@ -326,5 +326,11 @@ ENTRIES: tuple[Entry, ...] = (
         "texts are compared, which this version cannot do",
         label="reads the text `{name}`",
         help=("list what it can be: `set NAME = {{ ... }}`, and the field `{name}: NAME`",),
+    ),
+    Entry(
+        "PD299",
+        "what differs in length from row to row is read together with another row of the group",
+        label="along an axis of one row",
+        help=("reduce over that axis first: `let m[r in GROUP] = mean[k in AXIS](...)`",),
     ),
 )

@@ -127,9 +127,9 @@ def _check_statement(
             for constraint in constraints:
                 # A second one of this name was reported where the names were collected.
                 if family_spans.get(constraint.name.name) == constraint.name.span:
-                    _check_family(constraint, node.data.name, parts, scope)
+                    _check_family(constraint, _over(node), parts, scope)
         case syntax.Metric():
-            _check_metric(statement, node.data.name, parts, scope)
+            _check_metric(statement, _over(node), parts, scope)
         case syntax.Dual():
             parts.duals.append(statement)
         case _:
@@ -144,7 +144,12 @@ def check_objective(node: syntax.Minimize, scope: Scope) -> TypedObjective | Non
     return TypedObjective(value, scale, node.span)
 
 
-def _check_family(node: syntax.Constraint, data: str, parts: _Parts, scope: Scope) -> None:
+def _over(node: syntax.Over) -> str:
+    """As ``TypedBlock.over``."""
+    return node.data.name if node.by is None else f"{node.data.name} by {node.by.name}"
+
+
+def _check_family(node: syntax.Constraint, over: str, parts: _Parts, scope: Scope) -> None:
     binders, inner = bind_all(node.binders, scope)
     scale = check_scale(node.scale, inner)
     relation = check_relation(node.relation, inner)
@@ -156,10 +161,10 @@ def _check_family(node: syntax.Constraint, data: str, parts: _Parts, scope: Scop
     report_idle(binders, node.binders, (node.relation,), scope)
     family = TypedFamily(name, binders, relation.operators, relation.operands, scale, node.span)
     parts.families[name] = family
-    scope.context.tables.families[name] = (data, family)
+    scope.context.tables.families[name] = (over, family)
 
 
-def _check_metric(node: syntax.Metric, data: str, parts: _Parts, scope: Scope) -> None:
+def _check_metric(node: syntax.Metric, over: str, parts: _Parts, scope: Scope) -> None:
     value = scope.typed(node.value)
     name = node.name.name
     scalar = not is_unknown(value) and require_scalar(value, node.value, scope)
@@ -172,7 +177,7 @@ def _check_metric(node: syntax.Metric, data: str, parts: _Parts, scope: Scope) -
         scope.found.add("PD111", node.name.span, Label(earlier[1].span, "first"), name=name, what="a metric")
         return
     parts.metrics.append(metric)
-    scope.context.tables.metrics[name] = (data, metric)
+    scope.context.tables.metrics[name] = (over, metric)
 
 
 def _check_features(scope: Scope) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pdual.dsl import syntax
-from pdual.dsl.checking.entities import BrokenEntity, Entity, ValueEntity
+from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity
 from pdual.dsl.checking.operators import require_real
 from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
 from pdual.dsl.checking.statistics import is_per_row
+from pdual.dsl.checking.walking import walk
 from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.declarations.splits import SPLITS
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import NOWHERE
-from pdual.dsl.typed import TypedExpect, TypedExpression
+from pdual.dsl.typed import FamilyStatistic, LetDefinition, LetRef, RowStatistic, TypedExpect, TypedExpression
 
 
 def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
@@ -38,21 +40,51 @@ def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
     operands = tuple(scope.typed(operand) for operand in node.relation.operands)
     for operand, written in zip(operands, node.relation.operands, strict=True):
         fits = _is_one_number(operand, written, scope) and fits
-    if not fits:
+    if not fits or not _is_about(operands, data, scope):
         return None
     return TypedExpect(node.name.name, data, node.split.name, node.relation.operators, operands, node.span)
 
 
 def _metrics(scope: Scope) -> dict[str, Named]:
-    """The metrics by name, as the values they stand for."""
+    """The metrics by name, each as what was measured under that name."""
     tables = scope.context.tables
     found: dict[str, Named] = {}
     for name, (_, metric) in tables.metrics.items():
-        entity: Entity = ValueEntity(metric.value)
+        value = metric.value
+        measured = LetDefinition(scope.context.identity(), name, (), value, value.type, metric.span)
+        entity: Entity = LetEntity(measured, reads_features=False)
         found[name] = Named(entity, metric.span)
     for name in tables.broken - set(found):
         found[name] = Named(BrokenEntity(), NOWHERE)
     return found
+
+
+def _is_about(operands: Sequence[TypedExpression], data: str, scope: Scope) -> bool:
+    """Whether what is named is of this data set (PD126), and each statistic is over rows alone or groups alone (PD127)."""
+    fits = True
+    for item in walk(*operands):
+        name, over = _named(item, scope) or ("", data)
+        if over != data and not over.startswith(f"{data} by "):
+            scope.found.add("PD126", item.span, name=name, owner=over.split(" by ")[0], data=data)
+            fits = False
+    for item in walk(*operands) if fits else ():
+        if isinstance(item, RowStatistic):
+            units = sorted({found[1] for part in walk(item.argument) if (found := _named(part, scope)) is not None})
+            if len(units) > 1:
+                scope.found.add("PD127", item.span, one=units[0], other=units[1])
+                fits = False
+    return fits
+
+
+def _named(item: TypedExpression, scope: Scope) -> tuple[str, str] | None:
+    """A constraint or a metric, and what it is about, one at a time: rows of a data set, or groups of them."""
+    tables = scope.context.tables
+    match item:
+        case FamilyStatistic(family=family, average=False):
+            return family, tables.families[family][0]
+        case LetRef(definition=definition) if definition.name in tables.metrics:
+            return definition.name, tables.metrics[definition.name][0]
+    return None
 
 
 def _has_split(data: str, split: syntax.Name, scope: Scope) -> bool:

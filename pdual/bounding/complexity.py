@@ -53,7 +53,8 @@ def _of_lane(found: Restored, lane: Lane) -> tuple[Pair, list[Pair]]:
     """The predictions of one data set as one vector, and its multipliers, plan by plan, from one pass over the train rows."""
     signs = Signs()
     models = {name: found.run.problem.models[name] for name in _called(found.graph, lane.name)}
-    why = next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
+    why = "" if lane.program.groups_by is None else "the rows of a group are predicted together"
+    why = why or next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
     watched = [] if why else [Watched(model, signs) for model in models.values() if not _is_fixed(model)]
     classes = dual_classes(found, lane, signs)
     try:

@@ -65,7 +65,6 @@ def explanation(
         expects=tuple(_expect(item, spec) for item in spec.expects),
         solve=_solve(spec),
         time=projection(spec, graph, rows, earlier),
-        unsolved=_unsolved(spec),
         lowered=graph is not None,
     )
 
@@ -167,15 +166,6 @@ def _expect(item: typed.TypedExpect, spec: typed.TypedSpec) -> NamedText:
     sides = [text.written(spec.source, operand.span) for operand in item.operands]
     relation = sides[0] + "".join(f" {op} {side}" for op, side in zip(item.operators, sides[1:], strict=True))
     return NamedText(item.name, f"on {item.data}.{item.split}: {relation}")
-
-
-def _unsolved(spec: typed.TypedSpec) -> tuple[NamedText, ...]:
-    """Constraints and metrics over groups."""
-    return tuple(
-        NamedText(block.row, f"constraints and metrics over {_over(block)}")
-        for block in spec.blocks
-        if block.group_by and (block.families or block.metrics)
-    )
 
 
 def _solve(spec: typed.TypedSpec) -> tuple[NamedText, ...]:

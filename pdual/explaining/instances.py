@@ -13,7 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.graph import DataGraph, Graph
-from pdual.compiler.interpreter import Environment, EvaluationError, RowEntry, RowValues, Value, average_of, rows_of
+from pdual.compiler.interpreter import (
+    Environment,
+    EvaluationError,
+    GroupValues,
+    RowEntry,
+    RowValues,
+    Value,
+    average_of,
+    rows_of,
+)
 from pdual.compiler.interpreter_scope import frozen
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.dsl import typed
@@ -21,11 +30,12 @@ from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.types import ArrayType, Kind, RecordType
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import Table
+from pdual.runtime.group_table import GroupTable, rows_in
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.records import TOLERANCE
 
-#: Rows that are loaded of each split; the first is shown, and averages are over all of them.
-_LOADED = 8
+#: Rows that are loaded of each split; the first is shown, and averages are over all of them. Groups are of more.
+_LOADED, _IN_GROUPS = 8, 1000
 _UNSHOWN = "texts and graphs are not shown"
 
 
@@ -43,8 +53,8 @@ class Instance(NamedTuple):
 
 
 class Instances(NamedTuple):
-    """A row of a data set; ``skipped`` says why nothing is shown. Of a constraint on averages (``average``) it is over so many
-    train rows (``rows``) of each data set that it reads.
+    """A row of a data set, or a group of so many ``rows``; ``skipped`` says why nothing is shown. Of a constraint on averages
+    (``average``) it is over so many train rows of each data set that it reads.
     """
 
     data: str
@@ -58,7 +68,8 @@ class Instances(NamedTuple):
     def title(self) -> str:
         """What is shown, in words."""
         if self.average is None:
-            return f"{self.data}[{self.row}]"
+            of = "" if self.rows is None else f" of {self.rows} row{'s' * (self.rows != 1)}"
+            return f"{self.data}[{self.row}]{of}"
         return f"{self.average}, an average over the first {self.rows} train rows of {self.data}"
 
     def as_json(self) -> dict[str, Any]:
@@ -71,15 +82,18 @@ def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -
     the first train rows. Raises a Refusal for wrong data.
     """
     torch.manual_seed(seed)
-    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=_LOADED))
+    loaded = _IN_GROUPS if any(data.grouping for data in graph.data) else _LOADED
+    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=loaded))
     problem = prepare(graph, tables, torch.float64, {})
     problem.models.eval()
     environment = Environment(graph.spec.param_values, graph.knowns, {k: tuple(v) for k, v in graph.labels.items()})
     found = []
     for data in graph.data:
-        table = tables[data.data]
+        table = tables[data.of]
+        if data.grouping is not None:
+            table = GroupTable.of(table, data.grouping.field)
         ids = table.splits["train"][:1]
-        row, values = table.address(int(ids[0])), _row(graph.spec, data.data, table, ids, problem.models)
+        row, values = table.address(int(ids[0])), _unit(graph.spec, data.of, table, ids, problem.models)
         if values is None:
             found.append(Instances(data.data, row, (), _UNSHOWN))
             continue
@@ -88,7 +102,7 @@ def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -
         except EvaluationError as error:
             found.append(Instances(data.data, row, (), str(error)))
             continue
-        found.append(Instances(data.data, row, entries))
+        found.append(Instances(data.data, row, entries, rows=rows_in(table, ids) if data.grouping else None))
     found += [_averaged(graph, average, tables, problem.models, environment) for average in graph.spec.averages]
     return tuple(found)
 
@@ -102,7 +116,7 @@ def _averaged(
 ) -> Instances:
     """A constraint on averages over the rows that were loaded."""
     shown: dict[str, list[RowValues]] = {}
-    names, count = ", ".join(average.data), min(len(tables[data].splits["train"]) for data in average.data)
+    names, count = ", ".join(average.data), min(_LOADED, *(len(tables[data].splits["train"]) for data in average.data))
     for data in average.data:
         rows = [
             _row(graph.spec, data, tables[data], ids, models)
@@ -118,6 +132,18 @@ def _averaged(
     layouts = [part.layout for part in graph.averages.parts if part.layout.family == average.name]
     entries = tuple(_instance(layout, 0, layout.name, known[layout.part]) for layout in layouts)
     return Instances(names, "", entries, None, average.name, count)
+
+
+def _unit(
+    spec: typed.TypedSpec, data: str, table: Table, ids: Tensor, models: nn.ModuleDict
+) -> RowValues | GroupValues | None:
+    """One row, or one group, as the interpreter reads it; None where a row has a field that is no tensor."""
+    if not isinstance(table, GroupTable):
+        return _row(spec, data, table, ids, models)
+    rows = [_row(spec, data, table.table, one, models) for one in torch.split(table.rows[int(ids[0])], 1)]
+    known = [row for row in rows if row is not None]
+    # What a row of a group calls, the group may call too: none of these models tells rows apart by their position.
+    return GroupValues(known, _Called(spec, models, table.rows[int(ids[0])][:1])) if len(known) == len(rows) else None
 
 
 def _row(spec: typed.TypedSpec, data: str, table: Table, ids: Tensor, models: nn.ModuleDict) -> RowValues | None:
@@ -148,7 +174,12 @@ def lines_of(found: tuple[Instances, ...]) -> list[str]:
 
 
 def _entries(
-    spec: typed.TypedSpec, data: DataGraph, count: int, row: str, environment: Environment, values: RowValues
+    spec: typed.TypedSpec,
+    data: DataGraph,
+    count: int,
+    row: str,
+    environment: Environment,
+    values: RowValues | GroupValues,
 ) -> Iterator[Instance]:
     families = {family.name: family for block in spec.blocks for family in block.families}
     rows: dict[str, list[RowEntry]] = {}

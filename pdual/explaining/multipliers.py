@@ -26,7 +26,9 @@ Rows: TypeAlias = Mapping[str, Mapping[str, int] | None]
 def duals(spec: typed.TypedSpec, graph: Graph, rows: Rows) -> tuple[DualFact, ...]:
     """Every dual with the parts it really holds."""
     of_rows = [
-        _dual(choice, data.data, spec, graph, _train(rows[data.data])) for data in graph.data for choice in data.duals
+        _dual(choice, data.data, spec, graph, _train(rows.get(data.data)))
+        for data in graph.data
+        for choice in data.duals
     ]
     averages = graph.averages
     over = [", ".join(dict.fromkeys(name for part in averages.parts for name in averages.data_of(part)))]
@@ -35,7 +37,7 @@ def duals(spec: typed.TypedSpec, graph: Graph, rows: Rows) -> tuple[DualFact, ..
 
 def states(spec: typed.TypedSpec, graph: Graph, rows: Rows) -> tuple[StateFact, ...]:
     """What holds the multipliers of each data set that has some."""
-    return tuple(_state(data, spec, graph, _train(rows[data.data])) for data in graph.data if data.layout.columns)
+    return tuple(_state(data, spec, graph, _train(rows.get(data.data))) for data in graph.data if data.layout.columns)
 
 
 def _train(splits: Mapping[str, int] | None) -> int | None:

@@ -83,7 +83,7 @@ def _longest(spec: typed.TypedSpec, graph: Graph | None, train: Mapping[str, int
 
 def _in_force(graph: Graph) -> list[str]:
     averages = graph.averages
-    held = {data.data for data in graph.data if any(dual.kind != "none" for dual in data.duals)}
+    held = {data.of for data in graph.data if any(dual.kind != "none" for dual in data.duals)}
     columns = [column for dual in averages.duals if dual.kind != "none" for column in dual.columns]
     return sorted(held | {data for column in columns for data in averages.data_of(averages.parts[column])})
 

@@ -87,7 +87,7 @@ class PartFact(NamedTuple):
     ``normal_form`` is ``left - right <= 0`` or ``== 0``. ``entries`` are live on every row, or on some (``masked``);
     ``filtered`` were removed by a filter, ``without_side`` have an infinite bound. ``range`` (feasible) and
     ``residual`` (where ``left - right`` lies) are in the problem's units; ``scale`` divides. ``multiplier`` is scaled. An ``average`` is
-    over all rows of ``data``, and has one multiplier for all of them.
+    over all rows of ``data``, and has one multiplier for all of them; a part ``of_groups`` has one a group of rows.
     """
 
     name: str
@@ -108,6 +108,7 @@ class PartFact(NamedTuple):
     cap: float | None
     multiplier: Span2
     average: bool = False
+    of_groups: bool = False
 
 
 class DualFact(NamedTuple):
@@ -180,10 +181,7 @@ class NamedText(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered.
-
-    ``unsolved``: what is checked, and cannot be solved by this version.
-    """
+    """Everything; ``parts``, ``duals`` and ``state`` are empty where the spec could not be lowered."""
 
     problem: str
     title: str
@@ -201,7 +199,6 @@ class Explanation(NamedTuple):
     expects: tuple[NamedText, ...]
     solve: tuple[NamedText, ...]
     time: TimeFact
-    unsolved: tuple[NamedText, ...]
     lowered: bool
 
     def as_json(self) -> dict[str, Any]:

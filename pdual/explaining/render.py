@@ -48,7 +48,6 @@ def render(found: Explanation) -> list[Line]:
         _named("expected after the run", [(item.name, item.text) for item in found.expects]),
         _named("solve", [(item.name, item.text) for item in found.solve]),
         _named("time", list(_time(found.time))),
-        _named("checked, and not solved by this version", [(item.name, item.text) for item in found.unsolved]),
     )
     lines: list[Line] = []
     for section in sections:
@@ -167,7 +166,8 @@ def _constraints(found: Explanation) -> Iterator[Line]:
 def _total(found: Explanation) -> str:
     counts: dict[str, int] = {}
     for part in found.parts:
-        over = f"for all rows of {part.data}" if part.average else f"a row of {part.data}"
+        over = f"a {'group' if part.of_groups else 'row'} of {part.data}"
+        over = f"for all rows of {part.data}" if part.average else over
         counts[over] = counts.get(over, 0) + part.entries
     return ", ".join(f"{count:,} multiplier{'s' * (count != 1)} {over}" for over, count in counts.items())
 

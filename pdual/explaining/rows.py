@@ -18,7 +18,7 @@ def parts(spec: typed.TypedSpec, graph: Graph) -> tuple[PartFact, ...]:
     families = {family.name: family for block in spec.blocks for family in block.families}
     averages = {average.name: average for average in spec.averages}
     of_rows = [
-        _part(part, families[part.layout.family], data.data, data.duals, spec)
+        _part(part, families[part.layout.family], data.data, data.duals, spec)._replace(of_groups=bool(data.grouping))
         for data in graph.data
         for part in data.parts
     ]

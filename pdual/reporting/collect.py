@@ -93,6 +93,8 @@ def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
     none has, of the last split.
     """
     for lane in found.run.lanes:
+        if lane.program.groups_by is not None:
+            continue
         with_multipliers = [
             split
             for split, items in measured.items()

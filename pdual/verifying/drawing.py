@@ -67,9 +67,9 @@ class Drawing:
         self._signatures = signatures
         self._sizes = sizes
 
-    def cases(self, data: str, grouped: bool) -> st.SearchStrategy[RowsCase]:
-        """Cases over one data set."""
-        declared = next(item for item in self._spec.data if item.name == data)
+    def cases(self, data: str, of: str, grouped: bool) -> st.SearchStrategy[RowsCase]:
+        """Cases over one data set (``of``), or over groups of its rows."""
+        declared = self._spec.data_set(of)
 
         @st.composite
         def case(draw: st.DrawFn) -> RowsCase:

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from pdual.compiler.assemble import emission_of
 from pdual.compiler.compile import make_walk
 from pdual.compiler.constants import Constants
-from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph
 from pdual.compiler.ir import Node, Scalar, topological
 from pdual.compiler.walk import Walk
@@ -76,8 +76,7 @@ def values_of_nodes(subject: Subject, case: RowsCase, calls: Calls) -> Iterator[
 
 def _emit(subject: Subject, data: DataGraph) -> _Emitted:
     constants = Constants(subject.graph.knowns, subject.graph.sizes)
-    groups = tuple(group.axis for group in data.groups)
-    emission = Emission(constants, subject.graph.sizes, nn.ModuleDict(subject.models), torch.float64, groups)
+    emission = emission_of(subject.graph, data, constants, nn.ModuleDict(subject.models), torch.float64)
     emission.meet(data.roots)
     nodes = ranged_nodes(subject, data)
     return _Emitted(nodes, emission.finish(tuple(emission.dense(ranged.node) for ranged in nodes)))

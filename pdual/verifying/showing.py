@@ -42,10 +42,10 @@ def counterexample_lines(found: Counterexample, graph: Graph) -> Iterator[str]:
         for name, value in found.case.numbers.items():
             yield f"    {name:<12} {value}"
         return
-    declared = next(item for item in graph.spec.data if item.name == found.case.data)
+    declared = graph.spec.data_set(graph.over(found.case.data).of)
     types = {item.name: item.type for item in declared.fields}
     for number, row in enumerate(found.case.rows):
-        yield f"  row {number} of {found.case.data}"
+        yield f"  row {number} of {declared.name}"
         for name, value in row.items():
             yield f"    {name:<12} {shown(value, types.get(name), graph)}"
     outputs = {model.name: {o.name: o.type for o in model.signature.outputs} for model in graph.spec.models}

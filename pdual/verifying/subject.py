@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,8 +27,8 @@ from pdual.compiler.interpreter import (
     rows_of,
 )
 from pdual.compiler.open_axes import called_signature
+from pdual.compiler.program import ROWS as ROWS_OF_GROUPS
 from pdual.compiler.program import Evaluation, Program
-from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, Kind
 from pdual.runtime.data import RowBatch, with_groups
@@ -162,8 +163,8 @@ class Subject:
         """Rows of a data set that are made up, and of a run its own."""
         import hypothesis.strategies as st
 
-        grouped = bool(self.graph.over(data).groups)
-        drawn = self.drawing.cases(data, grouped)
+        grouped = bool(self.graph.over(data).groups) or self.of_groups(data)
+        drawn = self.drawing.cases(data, self.graph.over(data).of, grouped)
         trained = self.trained
         if trained is None or not (count := trained.count(data)):
             return drawn
@@ -174,9 +175,13 @@ class Subject:
 
         return drawn | st.lists(st.integers(0, count - 1), min_size=1, max_size=ROWS).map(own)
 
-    def blocks(self, name: str, grouped: bool) -> list[typed.TypedBlock]:
-        """The blocks over rows, or over groups, of a data set."""
-        return [b for b in self.spec.blocks if b.data == name and (b.group_by is not None) == grouped]
+    def of_groups(self, data: str) -> bool:
+        """Whether what is constrained and measured are groups of rows."""
+        return self.graph.over(data).grouping is not None
+
+    def count(self, case: RowsCase) -> int:
+        """How many rows, or groups, a program tells of."""
+        return len(case.groups) if self.of_groups(case.data) else len(case.rows)
 
     def session(self, case: RowsCase) -> Session:
         """The session of a case; the last one again where it is the same object."""
@@ -187,13 +192,16 @@ class Subject:
     def batch(self, case: RowsCase) -> RowBatch:
         """The rows as the program reads them."""
         values: dict[str, Any] = {}
-        declared = self.spec.data_set(case.data)
+        declared = self.spec.data_set(self.graph.over(case.data).of)
         for item in declared.fields:
             rows = [row[item.name] for row in case.rows]
             opaque = not isinstance(item.type, ArrayType) or item.type.element is Kind.TEXT
             values |= {item.name: rows} if opaque else column(item.name, rows, item.type)  # type: ignore[arg-type]
         batch = RowBatch(torch.arange(len(case.rows)), values)
-        return with_groups(batch, case.groups) if case.groups else batch
+        batch = with_groups(batch, case.groups) if case.groups else batch
+        if not self.of_groups(case.data):
+            return batch
+        return RowBatch(torch.arange(len(case.groups)), {**batch.values, ROWS_OF_GROUPS: batch.ids})
 
     def ask(self, calls: Calls) -> None:
         """Let the program's models answer from these calls."""
@@ -221,33 +229,45 @@ class Subject:
     def meant(self, case: RowsCase, calls: Calls, metrics: bool = True) -> list[Meant]:
         """What the interpreter says of every row. Raises Undefined where an expression has no value."""
         try:
-            return [self._meant(case.data, row, metrics) for row in self.rows(case, calls)]
+            return [self._meant(case.data, unit, metrics) for unit in self.units(case, calls)]
         except EvaluationError as error:
             raise Undefined(str(error)) from error
 
+    def groups(self, case: RowsCase, calls: Calls) -> list[GroupValues]:
+        """The groups of rows as the interpreter reads them."""
+        rows, ends = self.rows(case, calls), list(accumulate(case.groups))
+        return [
+            GroupValues(rows[end - size : end], calls.outputs, calls.features)
+            for size, end in zip(case.groups, ends, strict=True)
+        ]
+
+    def units(self, case: RowsCase, calls: Calls) -> Sequence[RowValues | GroupValues]:
+        """What the program tells of, one at a time: rows or groups."""
+        return self.groups(case, calls) if self.of_groups(case.data) else self.rows(case, calls)
+
     def meant_of_groups(self, case: RowsCase, calls: Calls) -> list[float]:
-        """The scaled objective of every group; not a number where it has no value."""
-        rows = self.rows(case, calls)
-        found, start = [], 0
-        for size in case.groups:
-            group = GroupValues(rows[start : start + size], calls.outputs, calls.features)
-            start += size
+        """The scaled objective of every group; not a number where it has no value. None where what is told of are groups alone."""
+        if self.of_groups(case.data):
+            return []
+        blocks = [block for block in self.spec.blocks if block.data == case.data and block.group_by is not None]
+        found = []
+        for group in self.groups(case, calls):
             try:
-                terms = [objective_of(b, self.environment, group, scaled=True) for b in self.blocks(case.data, True)]
+                terms = [objective_of(block, self.environment, group, scaled=True) for block in blocks]
             except EvaluationError:
                 terms = [math.nan]
             found.append(math.fsum(terms))
         return found
 
-    def _meant(self, data: str, row: RowValues, with_metrics: bool) -> Meant:
+    def _meant(self, data: str, row: RowValues | GroupValues, with_metrics: bool) -> Meant:
         entries: dict[tuple[str, str, tuple[int, ...]], RowEntry] = {}
         objective: float | None = None
         metrics: dict[str, float] = {}
-        for block in self.blocks(data, grouped=False):
+        for block in (block for block in self.spec.blocks if block.over == data):
             for family in block.families:
                 for entry in rows_of(family, self.environment, row):
                     entries[family.name, entry.part, entry.members] = entry
-            if block.objectives:
+            if block.objectives and block.group_by is None:
                 objective = (objective or 0.0) + objective_of(block, self.environment, row, scaled=True)
             if with_metrics:
                 for metric in block.metrics:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble
 from pdual.compiler.program import Evaluation, Program
+from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.types import ArrayType, Kind
 from pdual.restoring import Restored
@@ -109,19 +110,24 @@ class Trained:
 
     def count(self, data: str) -> int:
         """How many rows the run has of a data set, in all its splits; 0 where a row has more than numbers."""
-        declared = self._found.graph.spec.data_set(data)
-        return len(self._ids(data)) if all(_is_numbers(item.type) for item in declared.fields) else 0
+        declared = self._declared(data)
+        return len(self._ids(declared.name)) if all(_is_numbers(item.type) for item in declared.fields) else 0
 
     def row(self, data: str, place: int) -> dict[str, Value]:
         """One of them, as it was loaded."""
-        values = self._found.tables[data].batch(self._ids(data)[place : place + 1]).values
+        declared = self._declared(data)
+        values = self._found.tables[declared.name].batch(self._ids(declared.name)[place : place + 1]).values
         found = {}
-        for item in self._found.graph.spec.data_set(data).fields:
+        for item in declared.fields:
             assert isinstance(item.type, ArrayType)
             parts = [values[part] for part in part_names(item.name, item.type)]
             whole = torch.complex(*(part.double() for part in parts)) if len(parts) == 2 else parts[0]  # type: ignore[attr-defined]
             found[item.name] = _one(_cast(whole, torch.float64))
         return found
+
+    def _declared(self, data: str) -> typed.TypedData:
+        """The data set whose rows are read."""
+        return self._found.graph.spec.data_set(self._found.graph.over(data).of)
 
     def _ids(self, data: str) -> Tensor:
         return torch.cat(list(self._found.tables[data].splits.values()))

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble
 from pdual.compiler.compile import lower
-from pdual.compiler.interpreter import EvaluationError, objective_of
+from pdual.compiler.interpreter import EvaluationError, metric_of, objective_of, rows_of
 from pdual.compiler.interpreter_scope import GroupValues, RowValues
-from pdual.compiler.program import MEMBERS, PRESENT, Evaluation
+from pdual.compiler.program import MEMBERS, PRESENT, ROWS, Evaluation
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
@@ -154,10 +154,57 @@ def test_a_model_is_called_on_one_row_of_a_group_at_a_time(statement: str) -> No
         lowered(statement)
 
 
-def test_what_is_not_solved_over_groups_is_said() -> None:
-    graph = lowered("subject to two: mean[a in t](s[a]) <= 1")
-    with pytest.raises(Refusal, match="PD293"):
-        assemble(graph, nn.ModuleDict({"f": Model()}), torch.float64)
+ASKED = """
+  subject to
+    two: -3 <= mean[a in t](s[a]) <= 1
+    each[j in k]: max[a in t](a.w[j] * s[a]) - sum[a in t where a.good](u[a]) <= 2
+    some[j in k where count[a in t where a.good](a.x) > 1]: min[a in t](s[a] * a.w[j]) >= 0
+  dual two, each, some = pointwise(cap = 5)
+  metric most = max[a in t](abs(s[a]))
+  metric all = count[a in t where a.good](a.x) == count[a in t](a.x)
+"""
+
+
+@settings(max_examples=25, deadline=None)
+@given(groups=st.lists(st.lists(ROW, min_size=1, max_size=4), min_size=1, max_size=3))
+def test_constraints_and_metrics_of_a_group_mean_what_the_interpreter_says(groups: Sequence[Sequence[Any]]) -> None:
+    graph, model = lowered(ASKED), Model()
+    of_rows, program = assemble(graph, nn.ModuleDict({"f": model}), torch.float64)
+    assert (of_rows.data, program.data, program.of, program.groups_by) == ("d", "d by task", "d", "task")
+    rows = [row for group in groups for row in group]
+    members, present = members_of([len(group) for group in groups], torch.device("cpu"))
+    values = {
+        "x": torch.tensor([row[0] for row in rows], dtype=torch.float64),
+        "w": torch.tensor([[row[1], row[0]] for row in rows], dtype=torch.float64),
+        "good": torch.tensor([row[2] for row in rows]),
+        MEMBERS: members,
+        PRESENT: present,
+        ROWS: torch.arange(len(rows)),
+    }
+    found = Evaluation(*program.evaluate(values, torch.arange(len(groups))))
+    assert model.asked == [len(rows)]
+    assert found.mask is not None
+    block = next(block for block in graph.spec.blocks if block.group_by)
+    environment = environment_of(graph.spec)
+    for position, group in enumerate(groups):
+        units = [RowValues({"x": x, "w": [w, x], "task": 0, "good": good}, scored) for x, w, good in group]
+        whole = GroupValues(units, scored)
+        entries = {
+            (family.name, entry.part, entry.members): entry
+            for family in block.families
+            for entry in rows_of(family, environment, whole)
+        }
+        column = 0
+        for part in program.layout.parts:
+            for place, scale in zip(part.members, part.scale, strict=True):
+                entry = entries[part.family, part.part, place]
+                assert bool(found.mask[position, column]) != entry.masked
+                expected = 0.0 if entry.masked else entry.residual
+                assert float(found.residuals[position, column]) * scale == pytest.approx(expected, abs=1e-12)
+                column += 1
+        for metric in block.metrics:
+            value = float(found.metrics[metric.name][position])
+            assert value == pytest.approx(metric_of(metric, environment, whole), abs=1e-12)
 
 
 def test_two_ways_to_group_one_data_set_do_not_go_together() -> None:

@@ -210,7 +210,7 @@ def test_features_per_member_need_an_index_over_their_sets() -> None:
 
 
 @pytest.mark.parametrize("measured", [True, False])
-def test_a_metric_over_groups_is_explained_and_not_run(measured: bool) -> None:
+def test_a_metric_over_groups_has_a_program_of_its_own(measured: bool) -> None:
     metric = "metric middle = mean[a in t](f(a.x))" if measured else ""
     text = GROUPS + f"over group t of d by task {{\n  minimize mean[a in t](f(a.x))\n  {metric}\n}}"
     spec, _ = read(Source("p.pdual", text))
@@ -218,8 +218,5 @@ def test_a_metric_over_groups_is_explained_and_not_run(measured: bool) -> None:
     graph, found = lower(spec, {})
     assert not found
     models = torch.nn.ModuleDict({"f": torch.nn.Identity()})
-    if measured:
-        with pytest.raises(Refusal, match="PD293"):
-            assemble(graph, models, torch.float64)
-    else:
-        assert len(assemble(graph, models, torch.float64)) == 1
+    programs = assemble(graph, models, torch.float64)
+    assert [program.metrics for program in programs] == [(), ("middle",)][: 1 + measured]

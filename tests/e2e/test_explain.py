@@ -122,23 +122,9 @@ def test_constraints_on_averages(capsys, tmp_path: Path, monkeypatch: pytest.Mon
         "2 multipliers for all rows of good, 1 multiplier for all rows of good, bad, 1 multiplier for all rows of bad"
         in text
     )
-    assert "checked, and not solved" not in text
     math = say(capsys, "explain", "averages.pdual", "--math").out
     assert r"\mathbb{E}_{r \in \mathrm{good} :\, {x}^{(r)} > 0.5}\left[" in math
     assert r"\lambda^{\text{low.upper}} &\in \left[0, 7\right] && \text{shared}" in math
-
-
-def test_what_cannot_be_solved_yet_is_said(capsys, tmp_path: Path):
-    place = tmp_path / "grouped.pdual"
-    place.write_text(
-        'problem grouped "x"\ndata rows = csv("rows.csv") { x: real, t: id }\nmodel f(x: real) -> real = linear()\n'
-        "over r in rows { minimize f(r.x) }\nover group g of rows by t { subject to low: mean[r in g](f(r.x)) >= -5 }\n"
-    )
-    assert "g  constraints and metrics over groups of rows by t" in say(capsys, "explain", str(place)).out
-    said = say(capsys, "run", str(place), "--out", str(tmp_path / "out"))
-    assert said.code == 1
-    assert "error[PD293]" in said.err
-    assert not (tmp_path / "out").exists()
 
 
 def test_uses(capsys):

@@ -45,14 +45,14 @@ def test_no_claim_of_a_shipped_spec_falls(spec: str, capsys: pytest.CaptureFixtu
 
 def test_a_spec_that_cannot_be_solved_is_refused(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "grouped.pdual").write_text(
-        'problem grouped "x"\ndata rows { x: real, t: id }\nmodel f(x: real) -> real = linear()\n'
-        "over group g of rows by t { minimize mean[r in g](f(r.x))\n subject to low: mean[r in g](f(r.x)) >= -5 }\n"
-        "over r in rows { metric x = r.x }\n"
+        'problem grouped "x"\ndata rows { x: real, t: id, u: id }\nmodel f(x: real) -> real = linear()\n'
+        "over group g of rows by t { minimize mean[r in g](f(r.x)) }\n"
+        "over group g of rows by u { minimize mean[r in g](f(r.x)^2) }\n"
     )
     monkeypatch.chdir(tmp_path)
     said = say(capsys, "verify", "grouped.pdual", "--examples", "5")
     assert said.code == 1
-    assert "error[PD293]" in said.err
+    assert "error[PD295]" in said.err
 
 
 @pytest.mark.usefixtures("here")

@@ -60,7 +60,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    torch.set_flush_denormal(False)  # the run that was made in this process set it
 
 
 def test_every_claim_stands_with_the_networks_of_a_run(capsys, folder: Path):
