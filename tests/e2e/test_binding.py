@@ -126,6 +126,20 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
         np.testing.assert_allclose(column.numpy(), expected.astype(float), rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [None, "numpy", "torch"])
+def test_a_data_set_of_the_library(tmp_path: Path, kind: str | None) -> None:
+    library = pytest.importorskip("datasets", reason="the library `datasets` is not installed")
+    rows = library.Dataset.from_dict({name: array.tolist() for name, array in ARRAYS.items()})
+    for given in (rows.with_format(kind), rows.select(range(ROWS)).with_format(kind)):
+        problem = pdual.load(spec(tmp_path), data={"d": given})
+        with np.load(problem.options.data["d"]) as file:
+            for name, expected in ARRAYS.items():
+                found = file[name]
+                assert found.shape == expected.shape
+                assert (found == expected).all() if name == "s" else np.allclose(found, expected, rtol=1e-6)
+    assert problem.solve(out=tmp_path / "out").metrics.splits["train"].rows > 0
+
+
 def test_rows_from_python_are_a_file_by_content(tmp_path: Path) -> None:
     first, again = (
         pdual.load(spec(tmp_path), data={"d": FORMS[form]()}).options.data["d"] for form in ("numpy", "lists")
