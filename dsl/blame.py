@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from pdual.dsl import expectation
+from pdual.dsl import expectation, forms
 from pdual.dsl.diagnostics import Label, diagnostic
 from pdual.dsl.layout import CLOSERS, EXPRESSION_STARTS, OPENERS, STATEMENTS, is_word
 from pdual.dsl.near import nearest
@@ -279,7 +279,8 @@ def _unexpected(place: Place, missing: str | None = None) -> Verdict:
     expected, found = place.expected(), expectation.found(place.token)
     only = missing if expected == f"`{missing}`" else None
     inserted = None if only is None else _before(only, place)
-    return Verdict(diagnostic("PD002", place.token.span, expected=expected, found=found, inserted=inserted))
+    form = forms.form(place.machine.values, place.kinds)
+    return Verdict(diagnostic("PD002", place.token.span, expected=expected, found=found, inserted=inserted, form=form))
 
 
 def _before(symbol: str, place: Place) -> str | None:

@@ -78,11 +78,15 @@ class Place(NamedTuple):
             ahead.append(token.kind)
         return instead if self.machine.accepts(*(token.kind for token in instead), *ahead) else None
 
+    @property
+    def kinds(self) -> list[str]:
+        """What could come here."""
+        every = (*self.machine.tables.symbols, "NAME", "NUMBER", "TEXT", "RELATION", END)
+        return [kind for kind in every if self.machine.accepts(kind)]
+
     def expected(self) -> str:
         """What could come here, in words."""
-        tables = self.machine.tables
-        every = (*tables.symbols, "NAME", "NUMBER", "TEXT", "RELATION", END)
-        kinds = [kind for kind in every if self.machine.accepts(kind)]
+        tables, kinds = self.machine.tables, self.kinds
         # A word found where it is not enough, as `in` without a set, is not asked for again.
         others = [kind for kind in kinds if tables.symbols.get(kind) != self.token.text]
         return expectation.expected(others or kinds, tables.symbols)

@@ -10,7 +10,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`{found}` means nothing in a spec",
         help=("{what} is written with `{meant}`", "{removed}"),
     ),
-    Entry("PD002", "expected {expected}, found {found}", fixes=("{inserted}",)),
+    Entry("PD002", "expected {expected}, found {found}", notes=("it is written `{form}`",), fixes=("{inserted}",)),
     Entry(
         "PD003",
         "the name `{name}` has a letter outside a to z",
