@@ -141,7 +141,7 @@ def _program(graph: Graph, data: DataGraph, constants: Constants, models: nn.Mod
         strata=_strata(graph, data, constants, models, dtype),
         multiplier_units=tuple(scale / width for part in data.layout.parts for width in part.scale),
         of=data.of,
-        groups_by=None if data.grouping is None else data.grouping.field,
+        grouping=data.grouping,
     )
 
 

@@ -141,7 +141,7 @@ def _data_graph(
     found: Collector,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.over == over]
-    grouping = _grouping(blocks)
+    grouping = _grouping(spec, blocks, labels)
     written = [term for block in blocks for term in block.objectives] if grouping is None else []
     objective = _terms(written, lowering, walk) if minimize else ()
     groups = _groups(spec, over, lowering, walk, minimize)
@@ -170,9 +170,16 @@ def _data_graph(
     return graph
 
 
-def _grouping(blocks: Sequence[typed.TypedBlock]) -> Grouping | None:
-    fields = [block.group_by for block in blocks if block.group_by is not None]
-    return Grouping(fields[0], tuple(GROUP_AXIS.format(block.row) for block in blocks)) if fields else None
+def _grouping(
+    spec: typed.TypedSpec, blocks: Sequence[typed.TypedBlock], labels: Mapping[str, Sequence[str]]
+) -> Grouping | None:
+    field = blocks[0].group_by if blocks else None
+    if field is None:
+        return None
+    kind = next(item.type for item in spec.data_set(blocks[0].data).fields if item.name == field)
+    shared = kind.element if isinstance(kind, ArrayType) else None
+    known = tuple(labels.get(shared.set, ())) if isinstance(shared, MemberOf) else ()
+    return Grouping(field, tuple(GROUP_AXIS.format(block.row) for block in blocks), known or None)
 
 
 def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool) -> tuple[GroupGraph, ...]:

@@ -99,10 +99,13 @@ NO_AVERAGES = AverageGraph((), (), (), Layout("", ()))
 
 @record(frozen=True, slots=True)
 class Grouping:
-    """That what is constrained and measured is a group of rows: the field that its rows share, the axes over them."""
+    """That what is constrained and measured is a group of rows: the field that its rows share, the axes over them; ``labels`` of
+    what they share where it is a member of a set, which data hold as a position.
+    """
 
     field: str
     axes: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
 
 
 @record(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pdual.compiler.graph import Grouping
 from pdual.compiler.layout import Layout
 from pdual.dsl.declarations.references import ArchitectureUse
 
@@ -54,7 +55,7 @@ class Strata:
 
 @dataclass(frozen=True)
 class Program:
-    """The compiled blocks over one data set, or over groups of its rows (``groups_by`` a field), of which every output then is.
+    """The compiled blocks over one data set, or over groups of its rows (``grouping``), of which every output then is.
 
     ``train`` and ``evaluate`` are ``torch.fx.GraphModule``s called as ``module(values, ids)`` with a RowBatch's values and ids, returning
     the fields of an Evaluation; ``train`` leaves out the metrics and the mask. They share ``models``. ``formulas``, where a dual is a formula over models,
@@ -73,7 +74,12 @@ class Program:
     strata: Strata | None = None  # where batches take parts of groups
     multiplier_units: tuple[float, ...] = ()  # own units = scaled multiplier times this, one a column
     of: str = ""  # the data set whose rows are read
-    groups_by: str | None = None  # the field that the rows of what has constraints, a group, share
+    grouping: Grouping | None = None  # where what has constraints is a group of rows
+
+    @property
+    def groups_by(self) -> str | None:
+        """The field that the rows of a group share, where what has constraints is one."""
+        return None if self.grouping is None else self.grouping.field
 
 
 @dataclass(frozen=True)

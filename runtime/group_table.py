@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from pdual.compiler.graph import Grouping
 from pdual.compiler.program import ROWS
 from pdual.runtime.data import RowBatch, Table, with_groups
 
@@ -30,8 +31,9 @@ class GroupTable:
     splits: Mapping[str, Tensor]
 
     @classmethod
-    def of(cls, table: Table, field: str) -> GroupTable:
+    def of(cls, table: Table, grouping: Grouping) -> GroupTable:
         """Every group of every split; groups come in the order of what they share."""
+        field, labels = grouping.field, grouping.labels
         rows: list[Tensor] = []
         called: list[str] = []
         splits: dict[str, Tensor] = {}
@@ -41,7 +43,7 @@ class GroupTable:
             sizes = torch.bincount(codes, minlength=len(names)).tolist() if len(ids) else []
             splits[split] = torch.arange(len(rows), len(rows) + len(sizes))
             rows += torch.split(ids[order], sizes)
-            called += names
+            called += [labels[int(name)] for name in names] if labels is not None else names
         return cls(table, field, rows, called, splits)
 
     @property
@@ -101,4 +103,4 @@ def group_codes(table: Table, ids: Tensor, field: str) -> tuple[Tensor, list[str
         return torch.tensor([places[text] for text in texts], dtype=torch.long, device=ids.device), names
     column = torch.cat(pieces) if pieces else ids  # type: ignore[arg-type]
     found, codes = torch.unique(column, return_inverse=True)
-    return codes, [str(value) for value in found.tolist()]
+    return codes, [str(value).lower() if isinstance(value, bool) else str(value) for value in found.tolist()]

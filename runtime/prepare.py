@@ -87,7 +87,7 @@ def _block(program: Program, table: Table) -> Block:
 def table_of(program: Program, tables: Mapping[str, Table]) -> Table:
     """What a program is over: the rows of a data set, or groups of them."""
     table = tables[program.of]
-    return table if program.groups_by is None else GroupTable.of(table, program.groups_by)
+    return table if program.grouping is None else GroupTable.of(table, program.grouping)
 
 
 def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, nn.Module]) -> nn.ModuleDict:

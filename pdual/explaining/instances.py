@@ -91,7 +91,7 @@ def instances(graph: Graph, count: int, context: SourceContext, seed: int = 0) -
     for data in graph.data:
         table = tables[data.of]
         if data.grouping is not None:
-            table = GroupTable.of(table, data.grouping.field)
+            table = GroupTable.of(table, data.grouping)
         ids = table.splits["train"][:1]
         row, values = table.address(int(ids[0])), _unit(graph.spec, data.of, table, ids, problem.models)
         if values is None:

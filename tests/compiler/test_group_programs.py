@@ -215,3 +215,15 @@ def test_two_ways_to_group_one_data_set_do_not_go_together() -> None:
     graph, _ = lower(spec, {})
     with pytest.raises(Refusal, match="PD295"):
         assemble(graph, nn.ModuleDict({"f": Model()}), torch.float64)
+
+
+@pytest.mark.parametrize(("field", "labels"), [("kind", ("low", "high")), ("task", None), ("good", None)])
+def test_what_a_group_is_called_by(field: str, labels: tuple[str, ...] | None) -> None:
+    text = 'problem p "x"\nset k = { low, high }\ndata d { x: real, kind: k, task: id, good: bool }\n'
+    text += f"over group g of d by {field} {{ minimize max[r in g](r.x)\n metric least = min[r in g](r.x) }}\n"
+    spec, found = read(Source("p.pdual", text))
+    assert spec is not None, found
+    graph, _ = lower(spec, {})
+    assert [data.data for data in graph.data] == ["d", f"d by {field}"]
+    assert graph.data[1].grouping is not None
+    assert (graph.data[1].of, graph.data[1].grouping.labels) == ("d", labels)

@@ -9,9 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pdual.compiler.graph import Grouping
 from pdual.compiler.program import MEMBERS, PRESENT, ROWS
 from pdual.runtime.data import ColumnTable, with_groups
 from pdual.runtime.group_table import GroupTable, rows_in
+
+KIND = Grouping("kind", ())
 
 
 def table(kinds: Sequence[int], train: int) -> ColumnTable:
@@ -23,7 +26,7 @@ def table(kinds: Sequence[int], train: int) -> ColumnTable:
 @given(st.lists(st.sampled_from([-3, 0, 7]), min_size=1, max_size=12), st.integers(0, 12))
 def test_groups_share_the_rows_of_each_split(kinds: list[int], cut: int) -> None:
     rows = table(kinds, min(cut, len(kinds)))
-    found = GroupTable.of(rows, "kind")
+    found = GroupTable.of(rows, KIND)
     for split, ids in rows.splits.items():
         groups = found.splits[split].tolist()
         assert sorted(row for group in groups for row in found.rows[group].tolist()) == ids.tolist()
@@ -37,7 +40,7 @@ def test_groups_share_the_rows_of_each_split(kinds: list[int], cut: int) -> None
 
 
 def test_a_batch_of_groups() -> None:
-    found = GroupTable.of(table([1, 2, 1, 1, 2], 4), "kind")
+    found = GroupTable.of(table([1, 2, 1, 1, 2], 4), KIND)
     batch = found.batch(torch.tensor([1, 0]))
     assert batch.ids.tolist() == [1, 0]
     assert batch.values[ROWS].tolist() == [1, 0, 2, 3]  # type: ignore[attr-defined]
@@ -49,7 +52,7 @@ def test_a_batch_of_groups() -> None:
 
 
 def test_groups_elsewhere_and_fewer() -> None:
-    found = GroupTable.of(table([1, 2, 3, 1], 4), "kind").to(torch.device("cpu"), torch.float32).limited(2)
+    found = GroupTable.of(table([1, 2, 3, 1], 4), KIND).to(torch.device("cpu"), torch.float32).limited(2)
     assert found.splits["train"].tolist() == [0, 1]
     batch = found.batch(found.splits["train"])
     assert batch.values["x"].dtype == torch.float32  # type: ignore[attr-defined]
@@ -57,9 +60,18 @@ def test_groups_elsewhere_and_fewer() -> None:
     assert not found.multipliers
 
 
+def test_members_of_a_set_and_truth_values_are_called_by_their_names() -> None:
+    found = GroupTable.of(table([2, 0, 2], 3), Grouping("kind", (), ("low", "middle", "high")))
+    assert [found.address(group) for group in range(len(found))] == ["kind low", "kind high"]
+    ids = torch.arange(3)
+    rows = ColumnTable({"good": ids > 0}, {"train": ids}, "made up")
+    found = GroupTable.of(rows, Grouping("good", ()))
+    assert [found.address(group) for group in range(len(found))] == ["good false", "good true"]
+
+
 @pytest.mark.parametrize("texts", [["b", "a", "b"], ["x", "x", "x"]])
 def test_rows_are_grouped_by_texts_too(texts: list[str]) -> None:
     ids = torch.arange(3)
     rows = ColumnTable({"x": ids.double()}, {"train": ids}, "made up", texts={"who": texts})
-    found = GroupTable.of(rows, "who")
+    found = GroupTable.of(rows, Grouping("who", ()))
     assert [found.address(group) for group in range(len(found))] == [f"who {name}" for name in sorted(set(texts))]
