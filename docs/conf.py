@@ -5,7 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from catalogue import write
+import catalogue
+import functions
 
 from pdual import __version__
 from pdual.highlighting import PdualLexer
@@ -25,4 +26,5 @@ def setup(app):
     app.add_lexer("pdual", PdualLexer)
 
 
-write(Path(__file__).parent)
+catalogue.write(Path(__file__).parent)
+functions.write(Path(__file__).parent)

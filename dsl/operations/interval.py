@@ -65,14 +65,17 @@ def _exactly(value: float) -> Interval:
 
 
 def add(a: Interval, b: Interval) -> Interval:
-    """``a + b``; exact when one side is the point 0."""
+    """``a + b``; exact when one side is the point 0, and of one sign where both are: rounding does not change it."""
     if _sideless(a, b):
         return _exactly(a.lo + b.lo)
     if a.is_point and a.lo == 0:
         return b
     if b.is_point and b.lo == 0:
         return a
-    return outward(a.lo + b.lo, a.hi + b.hi)
+    total = outward(a.lo + b.lo, a.hi + b.hi)
+    if a.lo >= 0 and b.lo >= 0:
+        return Interval(max(0.0, total.lo), total.hi)
+    return Interval(total.lo, min(0.0, total.hi)) if a.hi <= 0 and b.hi <= 0 else total
 
 
 def subtract(a: Interval, b: Interval) -> Interval:

@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, with a page of every diagnostic."""
+"""The documentation builds without a warning, with pages of every diagnostic and every function."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pdual.dsl.catalogue import CATALOGUE
+from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 pytest.importorskip("sphinx", reason="the documentation needs `pip install 'pdual[docs]'`")
@@ -32,3 +33,5 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stderr
     diagnostics = (tmp_path / "site" / "diagnostics.html").read_text(encoding="utf-8")
     assert [code for code in CATALOGUE if f'id="{code.lower()}"' not in diagnostics] == []
+    functions = (tmp_path / "site" / "functions.html").read_text(encoding="utf-8")
+    assert [name for name in (*FUNCTIONS, *REDUCTIONS, *AGGREGATES) if f">{name}" not in functions] == []
