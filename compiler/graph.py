@@ -129,7 +129,7 @@ class DataGraph:
     @property
     def of(self) -> str:
         """The data set whose rows are read."""
-        return self.data if self.grouping is None else self.data.removesuffix(f" by {self.grouping.field}")
+        return typed.data_of(self.data)
 
     @property
     def roots(self) -> tuple[Node, ...]:

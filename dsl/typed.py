@@ -219,6 +219,16 @@ class TypedMetric:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+def named_over(data: str, group_by: str | None) -> str:
+    """How rows of a data set are called, ``pairs``, and groups of them, ``pairs by task``."""
+    return data if group_by is None else f"{data} by {group_by}"
+
+
+def data_of(over: str) -> str:
+    """The data set in what ``named_over`` gives."""
+    return over.split(" by ")[0]
+
+
 @record(frozen=True, slots=True)
 class TypedBlock:
     """``over``: statements about one row, or one group of rows (``group_by`` set), of a data set."""
@@ -236,7 +246,7 @@ class TypedBlock:
     @property
     def over(self) -> str:
         """What its constraints and metrics are about, one at a time: rows of ``pairs``, or groups, ``pairs by task``."""
-        return self.data if self.group_by is None else f"{self.data} by {self.group_by}"
+        return named_over(self.data, self.group_by)
 
 
 @record(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
-from pdual.dsl.typed import LetDefinition, TypedBlock, TypedFamily, TypedMetric, TypedObjective
+from pdual.dsl.typed import LetDefinition, TypedBlock, TypedFamily, TypedMetric, TypedObjective, named_over
 from pdual.dsl.types import BOOL, ArrayType, Kind, MemberOf, RaggedAxis, RecordType
 
 _GROUPING = (Kind.ID, Kind.TEXT, Kind.INT, Kind.BOOL)
@@ -45,15 +45,17 @@ def check_block(node: syntax.Over, scope: Scope, family_spans: Mapping[str, Span
     names[node.row.name] = Named(_row(node, scope), node.row.span)
     parts = _Parts()
     _check_lets(node, names, parts, scope)
+    by = node.by.name if node.by is not None else None
+    over = named_over(node.data.name, by)
     for statement in node.body:
-        _check_statement(statement, node, parts, family_spans, scope)
+        _check_statement(statement, over, parts, family_spans, scope)
     duals = check_duals(parts.duals, parts.families, parts.broken, scope)
     _check_features(scope)
     _check_ragged(scope)
     return TypedBlock(
         node.data.name,
         node.row.name,
-        node.by.name if node.by is not None else None,
+        by,
         tuple(parts.lets),
         tuple(parts.objectives),
         tuple(parts.families.values()),
@@ -116,7 +118,7 @@ def _check_lets(node: syntax.Over, names: dict[str, Named], parts: _Parts, scope
 
 
 def _check_statement(
-    statement: syntax.BlockStatement, node: syntax.Over, parts: _Parts, family_spans: Mapping[str, Span], scope: Scope
+    statement: syntax.BlockStatement, over: str, parts: _Parts, family_spans: Mapping[str, Span], scope: Scope
 ) -> None:
     match statement:
         case syntax.Minimize():
@@ -127,9 +129,9 @@ def _check_statement(
             for constraint in constraints:
                 # A second one of this name was reported where the names were collected.
                 if family_spans.get(constraint.name.name) == constraint.name.span:
-                    _check_family(constraint, _over(node), parts, scope)
+                    _check_family(constraint, over, parts, scope)
         case syntax.Metric():
-            _check_metric(statement, _over(node), parts, scope)
+            _check_metric(statement, over, parts, scope)
         case syntax.Dual():
             parts.duals.append(statement)
         case _:
@@ -142,11 +144,6 @@ def check_objective(node: syntax.Minimize, scope: Scope) -> TypedObjective | Non
     if is_unknown(value) or not require_real(value, node.value, "an objective", scope):
         return None
     return TypedObjective(value, scale, node.span)
-
-
-def _over(node: syntax.Over) -> str:
-    """As ``TypedBlock.over``."""
-    return node.data.name if node.by is None else f"{node.data.name} by {node.by.name}"
 
 
 def _check_family(node: syntax.Constraint, over: str, parts: _Parts, scope: Scope) -> None:

@@ -16,7 +16,7 @@ from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.declarations.splits import SPLITS
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import NOWHERE
-from pdual.dsl.typed import FamilyStatistic, LetDefinition, LetRef, RowStatistic, TypedExpect, TypedExpression
+from pdual.dsl.typed import FamilyStatistic, LetDefinition, LetRef, RowStatistic, TypedExpect, TypedExpression, data_of
 
 
 def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
@@ -64,8 +64,8 @@ def _is_about(operands: Sequence[TypedExpression], data: str, scope: Scope) -> b
     fits = True
     for item in walk(*operands):
         name, over = _named(item, scope) or ("", data)
-        if over != data and not over.startswith(f"{data} by "):
-            scope.found.add("PD126", item.span, name=name, owner=over.split(" by ")[0], data=data)
+        if (owner := data_of(over)) != data:
+            scope.found.add("PD126", item.span, name=name, owner=owner, data=data)
             fits = False
     for item in walk(*operands) if fits else ():
         if isinstance(item, RowStatistic):
