@@ -33,13 +33,20 @@ RATE = 0.3
 
 @dataclass(frozen=True)
 class Plan:
-    """``groups`` by multiplier and ``random`` ones of ``size`` rows each, re-solved with seeds 0 to ``seeds`` - 1 in ``outer`` iterations."""
+    """``groups`` by multiplier and ``random`` ones of ``size`` rows each, re-solved with seeds 0 to ``seeds`` - 1 in ``outer`` iterations.
+
+    Without a size, a group has a tenth of the rows it is taken from.
+    """
 
     groups: int
     random: int
-    size: int
+    size: int | None
     seeds: int
     outer: int
+
+    def sized(self, rows: int) -> int:
+        """Rows of a group that is taken from so many."""
+        return max(2, rows // 10) if self.size is None else self.size
 
 
 @dataclass(frozen=True)
@@ -102,21 +109,22 @@ def sensitivity(
     passed = lane.evaluate(split)
     assert passed.multipliers is not None
     ids = passed.ids
-    if not 2 <= plan.size < len(ids):
-        raise refuse("PD734", size=plan.size, split=split, rows=len(ids))
+    size = plan.sized(len(ids))
+    if not 2 <= size < len(ids):
+        raise refuse("PD734", size=size, split=split, rows=len(ids))
     from pdual.runtime.drawings.drawing import priced
 
     live = passed.multipliers if passed.mask is None else torch.where(passed.mask, passed.multipliers, 0.0)
     price = priced(lane.program.layout, live).double()
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
-    total = len(lane.train_ids) + plan.size
+    total = len(lane.train_ids) + size
     resolve = _Resolve(found, lane, plan.outer, stop)
     base = []
     for seed in range(plan.seeds):
         began(f"the train rows alone, seed {seed}")
         base.append(resolve(ids[:0], seed))
     imposed = []
-    for kind, places in _groups(price, plan):
+    for kind, places in _groups(price, plan, size):
         increases = []
         for seed in range(plan.seeds):
             if not stop():
@@ -126,7 +134,7 @@ def sensitivity(
             rows = tuple(lane.table.address(int(row)) for row in ids[places])
             bound = float(costs[places].sum()) / total * resolve.scale
             imposed.append(Imposed(kind, rows, float(price[places].mean()), bound, tuple(increases)))
-    return _concluded(found, lane, split, plan, base, imposed)
+    return _concluded(found, lane, split, replace(plan, size=size), base, imposed)
 
 
 def _concluded(
@@ -160,19 +168,19 @@ def _held_out(found: Restored, split: str | None) -> tuple[Lane, str]:
     raise refuse("PD733", split=split)
 
 
-def _groups(price: Tensor, plan: Plan) -> list[tuple[str, Tensor]]:
-    """Positions of the rows of every group; the random ones are drawn with seed 0."""
+def _groups(price: Tensor, plan: Plan, size: int) -> list[tuple[str, Tensor]]:
+    """Positions of the ``size`` rows of every group; the random ones are drawn with seed 0."""
     import torch
 
     order = torch.argsort(price, stable=True)
     sums = torch.cat([price.new_zeros(1), price[order].cumsum(0)])
-    means = (sums[plan.size :] - sums[: -plan.size]) / plan.size
+    means = (sums[size:] - sums[:-size]) / size
     levels = torch.linspace(float(means[0]), float(means[-1]), plan.groups, dtype=means.dtype)
     starts = list(dict.fromkeys(int((means - level).abs().argmin()) for level in levels))
-    found = [("by multiplier", order[start : start + plan.size]) for start in starts]
+    found = [("by multiplier", order[start : start + size]) for start in starts]
     random = torch.Generator().manual_seed(0)
     for _ in range(plan.random):
-        found.append(("random", torch.randperm(len(price), generator=random)[: plan.size]))
+        found.append(("random", torch.randperm(len(price), generator=random)[:size]))
     return found
 
 

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 def sensitivity(
     run: RunArgument,
-    groups: Annotated[int, typer.Option(metavar="N", help="Groups by mean multiplier.", min=2)] = 6,
+    groups: Annotated[int, typer.Option(metavar="N", help="Groups by mean multiplier.", min=2)] = 10,
     random: Annotated[int, typer.Option(metavar="N", help="Random groups, the control.", min=0)] = 3,
-    size: Annotated[int, typer.Option(metavar="N", help="Rows of a group.", min=2)] = 24,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Rows of a group. [default: a tenth of the split]", min=2, show_default=False),
+    ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1)] = 2,
     outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1)] = 12,
     split: Annotated[

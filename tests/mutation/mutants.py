@@ -1,11 +1,12 @@
 """Mechanical mutants of every operation's rules and of the Lagrangian and the dual updates, and what kills them.
 
-    python tests/mutation/mutants.py [--sample 100] [--seed 0] [--only lagrangian] [--list]
+    python tests/mutation/mutants.py [--sample 100] [--seed 0] [--only lagrangian] [--list] [--results FILE] [--share 1/2]
 
 One line of source is changed at a time (sign, min for max, swapped operands, a constant, a dropped detach or minus, the other end of an
 interval, the other part of a complex number). A mutant is killed by ``pdual verify`` on a spec that uses everything, else by the generated
-suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals; the rest survive and are listed. Needs
-a system with fork.
+suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals; the rest survive and are listed. All of
+them take hours: ``--results`` keeps what is known, a JSON line a mutant, and goes on from there; ``--share`` tries one part of several, so that
+processes can go side by side. Needs a system with fork.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import ast
 import copy
 import io
+import json
 import os
 import random
 import signal
@@ -64,6 +66,7 @@ class Mutant(NamedTuple):
 
     file: str
     line: int
+    column: int
     change: str
     tree: ast.Module
 
@@ -82,9 +85,9 @@ def mutants(file: str) -> Iterator[Mutant]:
             before = ast.unparse(twin)
             change = _changes(twin)[number]
             change()
-            yield Mutant(
-                file, getattr(node, "lineno", 0), f"{before} -> {ast.unparse(twin)}", ast.fix_missing_locations(other)
-            )
+            said = f"{before} -> {ast.unparse(twin)}"
+            line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+            yield Mutant(file, line, column, said, ast.fix_missing_locations(other))
 
 
 def _never_run(tree: ast.Module) -> set[int]:
@@ -168,7 +171,7 @@ def tried(mutant: Mutant, spec: Path) -> str:
             os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code == BROKEN:
-        raise SystemExit(f"the script itself failed at {mutant.file}:{mutant.line}: {mutant.change}")
+        raise SystemExit(f"the script itself failed at {address(mutant)}")
     return {0: "survived", 1: "verify", 2: "suite"}.get(code, "too slow")
 
 
@@ -218,6 +221,19 @@ def _killers(mutant: Mutant, spec: Path) -> int:
         )
 
 
+def known(results: Path | None) -> dict[str, str]:
+    """What killed the mutants tried before, by their addresses."""
+    if results is None or not results.exists():
+        return {}
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    return {line["mutant"]: line["killed_by"] for line in lines}
+
+
+def address(mutant: Mutant) -> str:
+    """A mutant's name: it changes when its line moves, so that a mutant of other source is tried again."""
+    return f"{mutant.file}:{mutant.line}:{mutant.column}: {mutant.change}"
+
+
 def main() -> None:
     """Try mutants and print what killed them."""
     parser = argparse.ArgumentParser()
@@ -225,14 +241,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--share", default="1/1")
     options = parser.parse_args()
     found = [mutant for file in TARGETS if options.only in file for mutant in mutants(file)]
     total = len(found)
     if options.sample is not None and options.sample < total:
         found = random.Random(options.seed).sample(found, options.sample)
+    part, parts = (int(number) for number in options.share.split("/"))
+    found = found[part - 1 :: parts]
     if options.list:
         for mutant in found:
-            print(f"{mutant.file}:{mutant.line}: {mutant.change}")
+            print(address(mutant))
         return
     sys.path[:0] = [str(ROOT / "tests/e2e")]
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -245,24 +265,27 @@ def main() -> None:
     torch.set_num_threads(1)
     import tempfile
 
-    counts: Counter[str] = Counter()
-    survivors = []
+    before = known(options.results)
+    counts = Counter(before[address(mutant)] for mutant in found if address(mutant) in before)
+    left = [mutant for mutant in found if address(mutant) not in before]
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "everything.pdual"
         spec.write_text((Path(__file__).with_name("everything.pdual")).read_text(encoding="utf-8"), encoding="utf-8")
-        file = found[0].file
-        control = Mutant(file, 0, "nothing", ast.parse((ROOT / file).read_text(encoding="utf-8")))
+        file = left[0].file if left else TARGETS[0]
+        control = Mutant(file, 0, 0, "nothing", ast.parse((ROOT / file).read_text(encoding="utf-8")))
         if tried(control, spec) != "survived":
             raise SystemExit("what is not changed is killed: mend that first")
         started = time.perf_counter()
-        for number, mutant in enumerate(found, 1):
+        for number, mutant in enumerate(left, 1):
             how = tried(mutant, spec)
             counts[how] += 1
+            if options.results is not None:
+                with options.results.open("a", encoding="utf-8") as file_of_results:
+                    file_of_results.write(json.dumps({"mutant": address(mutant), "killed_by": how}) + "\n")
             if how == "survived":
-                survivors.append(mutant)
-                print(f"survived {mutant.file}:{mutant.line}: {mutant.change}", flush=True)
+                print(f"survived {address(mutant)}", flush=True)
             if number % 20 == 0:
-                print(f"{number} of {len(found)}, {time.perf_counter() - started:.0f} s: {dict(counts)}", flush=True)
+                print(f"{number} of {len(left)}, {time.perf_counter() - started:.0f} s: {dict(counts)}", flush=True)
     killed = sum(counts.values()) - counts["survived"]
     print(f"{killed} of {len(found)} killed ({killed / max(1, len(found)):.1%}); {total} in all; {dict(counts)}")
 
