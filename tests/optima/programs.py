@@ -53,7 +53,10 @@ class Program:
         return not self.equal.any()
 
     def text(self, model: str, dual: str, solve: str, unseen: float) -> str:
-        """The whole spec; a share ``unseen`` of the rows is kept for the test split."""
+        """The whole spec; a share ``unseen`` of the rows is kept for the test split. ``dual``: a kind, or the word ``formula``."""
+        declared, duals = (
+            self._formulas() if dual == "formula" else ("", f"dual default = {dual.replace('CAP', str(self.cap))}")
+        )
         return f"""problem {self.name} "a quadratic program for every z"
 set i = 0..{self.width - 1}
 data d {{
@@ -61,13 +64,29 @@ data d {{
   z: real[i] in [-1, 1]
 }}
 model f(z: real[i]) -> real[i] in [-3, 3] = {model}
-over r in d {{
+{declared}over r in d {{
   let x = f(r.z)
   {self.statements}
-  dual default = {dual.replace("CAP", str(self.cap))}
+  {duals}
 }}
 solve {{ rho = {self.rho}, rho_equal = {min(self.rho, 10.0)}, {solve} }}
 """
+
+    def _formulas(self) -> tuple[str, str]:
+        """A network with an output for every part of one entry, another for the part of many; a formula of them for each part."""
+        networks, lines, singles, first = "", [], 0, 0
+        for name, size in self.parts:
+            shape = "tanh" if self.equal[first] else "sigmoid"
+            if size > 1:
+                networks += "model w(z: real[i]) -> real[i] = mlp(hidden = [32, 32])\n"
+                lines.append(f"dual {name}[k] = {self.cap} * {shape}(w(r.z)[k])")
+            else:
+                lines.append(f"dual {name} = {self.cap} * {shape}(q(r.z)[{singles}])")
+                singles += 1
+            first += size
+        if singles:
+            networks += f"set one = 0..{singles - 1}\nmodel q(z: real[i]) -> real[one] = mlp(hidden = [32, 32])\n"
+        return networks, "\n  ".join(lines)
 
     def right(self, z: Array) -> Array:
         """What A x is compared with: [rows, constraints]."""

@@ -27,6 +27,7 @@ QUICK = [
     ("mixed", "hybrid"),
     ("alike_equal", "shared"),
     ("between", "pointwise"),
+    ("mixed", "formula"),
 ]
 ALL = [(program.name, kind.name) for program in PROGRAMS for kind in KINDS if kind.serves(program)]
 
