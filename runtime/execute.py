@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +22,7 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.registry import evaluations
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.dsl.diagnostics import Refusal, refuse
+from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.denormals import flushed
@@ -37,6 +37,7 @@ from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics, StandardRecord
 from pdual.runtime.recovery import solver_recovery
+from pdual.runtime.row_facts import impossible_rows
 from pdual.runtime.run import Run
 from pdual.runtime.solver import solve
 from pdual.runtime.unminimised import objectives
@@ -56,6 +57,7 @@ class Outcome:
     metrics: Metrics
     verdict: Verdict
     expectations: tuple[Expectation, ...]
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def execute(
@@ -67,8 +69,10 @@ def execute(
     progress: Progress | None = None,
     log: Callable[[LogLine], None] = lambda line: None,
     stop: Callable[[], bool] = lambda: False,
+    warn: Callable[[Sequence[Diagnostic]], None] = lambda found: None,
 ) -> Outcome:
-    """Run a lowered spec. ``text`` is the spec as written, ``given`` are models from Python.
+    """Run a lowered spec. ``text`` is the spec as written, ``given`` are models from Python. ``warn`` is told, before anything is
+    trained, what is odd about the rows that were loaded; the outcome has it too.
 
     Raises a Refusal with PD5xx for the data, PD6xx for the run.
     """
@@ -77,6 +81,8 @@ def execute(
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
     problem, tables = prepared(graph, options, context, given or {})
+    warnings = impossible_rows(graph, tables)
+    warn(warnings)
     path = options.out or default_folder(graph.spec.name)
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
@@ -89,7 +95,7 @@ def execute(
         except Refusal as refusal:
             raise located(refusal, graph.spec) from None
         with flushed():
-            return _conclude(graph, options, run, folder, told)
+            return replace(_conclude(graph, options, run, folder, told), warnings=warnings)
 
 
 def prepared(

@@ -37,4 +37,15 @@ ENTRIES: tuple[Entry, ...] = (
         help=("declare narrower ranges, or keep the value inside: `max(x, 1e-6)`",),
         severity=Severity.WARNING,
     ),
+    Entry(
+        "PD305",
+        "`{family}` can never hold on {count} of the {total} rows of `{data}`",
+        label="never holds there",
+        notes=(
+            "the first are {rows}",
+            "whatever the models say within their declared ranges; multipliers of these rows go to the cap",
+        ),
+        help=("correct these rows or leave them out, or declare a wider range",),
+        severity=Severity.WARNING,
+    ),
 )

@@ -25,11 +25,12 @@ OptionalSpec: TypeAlias = Annotated[
 
 @record(frozen=True, slots=True)
 class Asked:
-    """``run`` is None without one, and where the spec is wrong: ``understood`` then says so."""
+    """``run`` is None without one, and where the spec is wrong: ``understood`` then says so. ``folder``: that of the spec."""
 
     source: Source
     understood: Understood
     run: Restored | None
+    folder: Path
 
 
 def asked(
@@ -48,13 +49,13 @@ def asked(
             raise typer.BadParameter("missing argument `SPEC`")
         found = find(spec)
         understood = understand(found.source, sets, dual, minimize, SourceContext(folder=found.folder))
-        return Asked(found.source, understood, None)
+        return Asked(found.source, understood, None, found.folder)
     from pdual.restoring import restored
 
     source = None if spec is None else find(spec).source
     whole = restored(run)
     if source is None and not (sets or dual) and minimize:
-        return Asked(whole.understood.source, whole.understood, whole)
+        return Asked(whole.understood.source, whole.understood, whole, whole.context.folder)
     return _checked(spec or str(run), source or whole.understood.source, sets, dual, minimize, whole)
 
 
@@ -75,11 +76,11 @@ def _checked(
         whole.context,
     )
     if own.graph is None or own.errors:
-        return Asked(source, own, None)
+        return Asked(source, own, None, whole.context.folder)
     subject = differs(own.graph, whole.graph, duals=True)
     if subject is not None:
         raise refuse("PD739", other=name, run=whole.folder.path, subject=subject)
-    return Asked(source, own, whole)
+    return Asked(source, own, whole, whole.context.folder)
 
 
 def references(paths: Sequence[Path], whole: Restored) -> dict[str, Restored]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from pdual.cli.asked import OptionalSpec, asked, references
-from pdual.cli.options import DualOption, JsonOption, SetOption, assignments, duals
+from pdual.cli.options import DataOption, DualOption, JsonOption, SetOption, assignments, data_files, duals
+
+if TYPE_CHECKING:
+    from pdual.cli.asked import Asked
+    from pdual.runtime.row_facts import PartOnRows
 
 KnowOption: TypeAlias = Annotated[
     list[str],
@@ -42,6 +47,10 @@ def bounds(
     know: KnowOption = [],  # noqa: B006
     run: RunOption = None,
     reference: ReferenceOption = [],  # noqa: B006
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Say what the declared ranges mean for the rows that there are.")
+    ] = False,
+    data: DataOption = [],  # noqa: B006
     json: JsonOption = False,
 ) -> int:
     """Say what the compiler derives: ranges, Lipschitz constants, curvature, caps, and what follows for the solution."""
@@ -62,13 +71,51 @@ def bounds(
             from pdual.bounding.measuring import measuring
 
             made = report(found.understood.graph, given, measuring(found.run, references(reference, found.run), given))
+        known = _on_rows(found, data_files(data)) if rows else ()
     except Refusal as refusal:
         return failure.refused(refusal, ["bounds", "--json"] if json else ["bounds"], found.source)
     code = output.exit_code(found.understood.diagnostics)
     if json:
-        output.document("bounds", code, found.understood.diagnostics, found.source, bounds=as_json(made))
+        content = as_json(made) | ({"rows": [item._asdict() for item in known]} if rows else {})
+        output.document("bounds", code, found.understood.diagnostics, found.source, bounds=content)
         return code
-    for line in lines(made):
+    for line in (*lines(made), *(lines_of_rows(known) if rows else ())):
         print(line)
     sys.stdout.flush()
     return code
+
+
+def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
+    """What is known of the rows of a run, or of those that a run of the spec would load."""
+    from pdual.runtime.context import SourceContext
+    from pdual.runtime.prepare import load_tables
+    from pdual.runtime.row_facts import facts_of_rows
+    from pdual.understanding import check_data
+
+    graph = found.understood.graph
+    assert graph is not None
+    if found.run is not None:
+        return facts_of_rows(graph, found.run.tables)
+    check_data(files, graph.spec)
+    context = SourceContext(folder=found.folder, files=files)
+    return facts_of_rows(graph, load_tables(graph.spec, graph.knowns, context))
+
+
+def lines_of_rows(found: Sequence[PartOnRows]) -> Iterator[str]:
+    """A line a part: of its entries on all rows, how many can never hold, and how many cannot be violated."""
+    from pdual.explaining.render import table
+
+    yield "rows, at their own fields"
+    head = ("part", "rows", "entries", "never hold", "always hold", "the first that can never hold")
+    lines = [
+        (
+            item.part,
+            f"{item.total:,}",
+            f"{item.live:,}",
+            f"{item.never:,}",
+            f"{item.always:,}",
+            ", ".join(item.rows[:3]),
+        )
+        for item in found
+    ]
+    yield from (f"  {line}" for line in table([head, *lines]))

@@ -147,6 +147,7 @@ def _perform(
                 progress=shown,
                 log=log,
                 stop=interrupt.asked,
+                warn=lambda warnings: show(warnings, found.source, sys.stderr),
             )
     finally:
         shown.close()
@@ -182,7 +183,8 @@ def _report(outcome: Outcome, interrupted: bool, understood: Understood, options
     code = output.INTERRUPTED if interrupted else output.exit_code((*understood.diagnostics, *missed))
     if json:
         content = results.as_json(outcome)
-        output.document("run", code, (*understood.diagnostics, *missed), understood.source, **content)
+        told = (*understood.diagnostics, *outcome.warnings, *missed)
+        output.document("run", code, told, understood.source, **content)
     else:
         for line in results.lines(outcome):
             print(line)

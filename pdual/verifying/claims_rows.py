@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import Tensor
 
+from pdual.compiler.compile import make_walk
 from pdual.compiler.interpreter import EvaluationError, average_of, evaluate
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import DualPlan, Evaluation, Program
+from pdual.compiler.row_ranges import facts
 from pdual.dsl import typed
 from pdual.runtime.averages import means_of
+from pdual.runtime.row_facts import columns, fields_read
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.ranges import values_of_nodes
@@ -47,6 +50,7 @@ def check_ranges(subject: Subject, case: Case) -> None:
     session = subject.session(case)
     for found in session.rows:
         _entries_in_range(subject, case.data, found)
+    _rows_in_range(subject, case, session.rows)
     for held in values_of_nodes(subject, case, session.calls):
         wrong = ~((held.value >= held.low) & (held.value <= held.high)) & torch.isfinite(held.value)
         if bool(wrong.any()):
@@ -68,6 +72,27 @@ def _entries_in_range(subject: Subject, data: str, found: Meant) -> None:
             slack = 1e-12 * max(1.0, abs(entry.left), abs(entry.right))
             if not interval.lo - slack <= entry.residual <= interval.hi + slack:
                 raise Fallen(f"{_name(part.layout, members)} is {entry.residual:.17g}, outside {interval}")
+
+
+def _rows_in_range(subject: Subject, case: RowsCase, meant: Sequence[Meant]) -> None:
+    """Every entry of every row in the range that it has at the row's own fields."""
+    data = subject.graph.over(case.data)
+    walk = make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes)
+    values = subject.batch(case).values
+    for part in data.parts if data.grouping is None else ():
+        known = facts(part, walk, columns(values, fields_read(part)), len(meant))
+        for row, found in enumerate(meant):
+            for column, members in enumerate(part.layout.members):
+                entry = found.entries.get((part.layout.family, part.layout.part, members))
+                if entry is None or entry.masked or not math.isfinite(entry.residual):
+                    continue
+                low, high = float(known.low[row, column]), float(known.high[row, column])
+                slack = 1e-12 * max(1.0, abs(entry.left), abs(entry.right))
+                if not low - slack <= entry.residual <= high + slack:
+                    raise Fallen(
+                        f"{_name(part.layout, members)} is {entry.residual:.17g} in row {row}, outside [{low:.17g}, {high:.17g}],"
+                        " its range at the fields of the row"
+                    )
 
 
 def check_rows(subject: Subject, case: Case) -> None:
