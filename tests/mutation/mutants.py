@@ -191,7 +191,9 @@ def _killers(mutant: Mutant, spec: Path) -> int:
     with redirect_stdout(quiet), redirect_stderr(quiet):
         try:
             from pdual.cli.main import perform
+            from pdual.verifying import attack
 
+            attack.SHRINKING = 0.0  # that it falls is enough
             os.chdir(spec.parent)
             if perform(["verify", str(spec), "--examples", "20"]) != 0:
                 return 1
