@@ -119,8 +119,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("PD228", "a set should run from low to high, found {low}..{high}", label="no members"),
     Entry(
         "PD229",
-        "`expect` states something about a whole split, and this is one number for each row",
-        label="one number a row",
+        "`expect` states something about a whole split, and this is one number for each {unit}",
+        label="one number a {unit}",
         help=("take `mean(...)`, `max(...)` or `quantile(..., 0.99)` of it",),
     ),
     Entry(

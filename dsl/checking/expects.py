@@ -107,6 +107,8 @@ def _is_one_number(operand: TypedExpression, node: syntax.Expression, scope: Sco
         return False
     if is_per_row(operand):
         shown = node.name if isinstance(node, syntax.Name) else None
-        scope.found.add("PD229", node.span, name=shown)
+        units = {found[1] for item in walk(operand) if (found := _named(item, scope)) is not None}
+        unit = "group" if any(data_of(unit) != unit for unit in units) else "row"
+        scope.found.add("PD229", node.span, name=shown, unit=unit)
         return False
     return True

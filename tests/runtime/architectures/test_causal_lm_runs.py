@@ -33,10 +33,10 @@ SHIFT, BAND, SHARE = 0.25, 0.25, 0.25
 SPEC = (
     (Path(__file__).parents[3] / "specs" / "tofu.pdual")
     .read_text(encoding="utf-8")
-    .replace("outer     = 20", "outer     = 12")
-    .replace("batch = 8, epochs = 1", "batch = 2, epochs = 6")
+    .replace("param rounds     = 35 ", "param rounds     = 12 ")
+    .replace("batch = 8, epochs = 2, schedule = cosine(final = 0.05)", "batch = 2, epochs = 6")
     .replace("hidden = [256]", "hidden = [8]")
-    .replace("epochs = 10", "epochs = 40")
+    .replace("epochs = 150", "epochs = 40")
 )
 TUNE = """problem tune "t"
 data kept = tofu("full") {{ question: text, answer: text }}

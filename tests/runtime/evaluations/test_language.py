@@ -27,7 +27,9 @@ from pdual.runtime.options import RunOptions
 
 SPEC = Path(__file__).parents[3] / "specs" / "tofu.pdual"
 SHORT = (
-    SPEC.read_text(encoding="utf-8").replace("outer     = 20", "outer     = 2").replace("epochs = 1)", "epochs = 4)")
+    SPEC.read_text(encoding="utf-8")
+    .replace("param rounds     = 35 ", "param rounds     = 2 ")
+    .replace("epochs = 2, ", "epochs = 4, ")
 )
 WRONG = ("Bo Vik wrote it.", "In Oslo, in 1999")
 
