@@ -27,10 +27,10 @@ from pdual.runtime.options import RunOptions
 
 SPEC = Path(__file__).parents[3] / "specs" / "tofu.pdual"
 SHORT = (
-    SPEC.read_text(encoding="utf-8")
-    .replace("param rounds     = 35 ", "param rounds     = 2 ")
-    .replace("epochs = 2, ", "epochs = 4, ")
+    SPEC.read_text(encoding="utf-8").replace("rounds     = 35", "rounds     = 2").replace("epochs = 2,", "epochs = 4,")
 )
+assert "rounds     = 2 " in SHORT
+assert "epochs = 4," in SHORT
 WRONG = ("Bo Vik wrote it.", "In Oslo, in 1999")
 
 
