@@ -233,7 +233,7 @@ def said(model: Any) -> torch.Tensor:
 
 @pytest.mark.parametrize("settings", ["", ", half = true, checkpointing = true"])
 def test_half_precision_runs(base: Path, files: Mapping[str, Path], tmp_path: Path, settings: str) -> None:
-    text = SPEC.replace("outer     = 12", "outer     = 1").replace("layers = layers", f"layers = layers{settings}")
+    text = changed(SPEC, ("rounds     = 12", "rounds     = 1")).replace("layers = layers", f"layers = layers{settings}")
     graph = graph_of(text, base, **({"lora": "2"} if settings else {}))
     outcome = ran(graph, text, files, tmp_path / "run", precision="float32" if settings else "bfloat16")
     assert outcome.run.status == "finished"
