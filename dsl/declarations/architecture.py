@@ -26,7 +26,7 @@ class Architecture:
     ``complaints`` checks a signature (no complaint: it suits). ``features`` is the type of the penultimate
     representation, None where there is none. ``parameters`` counts trainable numbers, None while a size is not known.
     ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
-    ``pdual.runtime.architectures``).
+    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too.
     """
 
     name: str
@@ -37,3 +37,4 @@ class Architecture:
     features: Callable[[Signature, Settings, Sizes], ArrayType | MemberFeatures | None]
     parameters: Callable[[Signature, Settings, Sizes], int | None]
     builder: str
+    convex: Callable[[Signature], bool] = lambda signature: False

@@ -92,6 +92,11 @@ def _free_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> 
     return None if outputs is None or rows is None else rows * outputs
 
 
+def _has_no_range(signature: Signature) -> bool:
+    """What squashes an output into its range makes means of affine maps something else."""
+    return all(output.low is None and output.high is None for output in signature.outputs)
+
+
 MLP = Architecture(
     name="mlp",
     summary="a multilayer perceptron on all inputs, flattened and joined",
@@ -112,6 +117,7 @@ LINEAR = Architecture(
     features=_no_features,
     parameters=_linear_parameters,
     builder="pdual.runtime.architectures.linear:build",
+    convex=_has_no_range,
 )
 
 FREE = Architecture(
@@ -123,4 +129,5 @@ FREE = Architecture(
     features=_no_features,
     parameters=_free_parameters,
     builder="pdual.runtime.architectures.free:build",
+    convex=lambda signature: True,
 )

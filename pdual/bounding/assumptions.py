@@ -8,6 +8,8 @@ from math import isfinite
 
 from pdual.bounding.parts import Constants, Objective
 from pdual.compiler.graph import Graph
+from pdual.compiler.ir import called
+from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.operations.operation import Curvature
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
@@ -66,6 +68,21 @@ def covered(found: Sequence[Assumption]) -> bool:
     return all(item.verdict != FAILS for item in found)
 
 
+def has_convex_class(graph: Graph) -> bool:
+    """Whether the models that constraints and objective read form a convex class: then it is its own convex hull, and nuH is 0."""
+    roots = [
+        root for data in graph.data for root in (*(t.value for t in data.objective), *(p.residual for p in data.parts))
+    ]
+    roots += [term.value for data in graph.data for group in data.groups for term in group.objective]
+    names = called(roots)
+    models = [model for model in graph.spec.models if model.name in names and model.frozen_of is None]
+    convex = [
+        model.architecture is not None and architectures()[model.architecture.architecture].convex(model.signature)
+        for model in models
+    ]
+    return bool(convex) and all(convex)
+
+
 def _on_rows(parts: Sequence[Constants]) -> list[Assumption]:
     """The theorems are about constraints that hold on every row; nothing is said of specs that have no others."""
     averages = [part.name for part in parts if part.average]
@@ -116,7 +133,8 @@ def _given(
     what: str,
 ) -> Assumption:
     if all(item in known for item in direct):
-        origin = "estimated" if any(origins.get(item) == "estimated" for item in direct) else "given"
+        origins_ = {origins.get(item, "given") for item in direct}
+        origin = next((item for item in ("estimated", "derived") if item in origins_), "given")
         return Assumption(name, HOLDS, f"{origin}: " + ", ".join(f"{item} = {known[item]:g}" for item in direct))
     if through and all(item in known for item in (*through, "N", "N0", "delta")):
         said = ", ".join(f"{item} = {known[item]:g} ({origins.get(item, 'given')})" for item in through)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import fsum, inf, isfinite
 from typing import Any
 
-from pdual.bounding.assumptions import Assumption, assumptions, covered
+from pdual.bounding.assumptions import Assumption, assumptions, covered, has_convex_class
 from pdual.bounding.certificate import MEANINGS, Bound, certificate
 from pdual.bounding.estimate import Estimate, Measure, Measured, rows, used
 from pdual.bounding.parts import Constants, Objective, objective_constants, part_constants, scaling_advice
@@ -55,10 +55,11 @@ def report(graph: Graph, given: Mapping[str, float], measure: Measure | None = N
     objective = objective_constants(graph)
     found = measure(parts, objective) if measure is not None else Measured()
     measured = used(found.estimates)
-    known = {"rho": graph.spec.solve.rho, **found.facts, **measured, **given}
+    hull = {"nuH": 0.0} if has_convex_class(graph) else {}
+    known = {"rho": graph.spec.solve.rho, **hull, **found.facts, **measured, **given}
     known |= _derived(parts, objective, known["rho"])
     missed = [item.name for item in found.estimates if item.value is not None and item.value <= 0 and not item.used]
-    origins = dict.fromkeys(missed, "missed") | dict.fromkeys(given, "given")
+    origins = dict.fromkeys(hull, "derived") | dict.fromkeys(missed, "missed") | dict.fromkeys(given, "given")
     origins |= {
         item.name: ORIGINS[item.kind]
         for item in found.estimates

@@ -91,6 +91,27 @@ def test_constants_that_may_not_be_given(capsys):
     assert "error[PD704]" in say(capsys, "bounds", "qp.pdual", "--know", "s=-1").err
 
 
+@pytest.mark.parametrize(
+    ("model", "derived"),
+    [
+        ("real[i] in [-2, 2] = free()", True),
+        ("real[i] = linear()", True),
+        ("real[i] in [-2, 2] = linear()", False),  # what squashes it into its range is not affine
+        ("real[i] in [-2, 2] = mlp(hidden = [8])", False),
+        ("real[i] in [-2, 2]", False),
+    ],
+)
+def test_a_convex_class_of_models_is_its_own_hull(model: str, derived: bool, here: Path, capsys):
+    (here / "qp.pdual").write_text(SPEC.replace("real[i] in [-2, 2]", model))
+    found = say(capsys, "bounds", "qp.pdual", "--json").json["bounds"]
+    (item,) = [item for item in found["assumptions"] if item["name"] == "approximate convexity of the model class"]
+    assert item["verdict"] == ("holds" if derived else "unknown")
+    assert ("derived: nuH = 0" in item["why"]) == derived
+    assert (found["constants"].get("nuH") == 0) == derived
+    given = say(capsys, "bounds", "qp.pdual", "--json", "--know", "nuH=0.1").json["bounds"]
+    assert given["constants"]["nuH"] == 0.1
+
+
 ROWS = 12
 LOW = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 RIGHT = np.array([0.5, 0.5, 0.25])
