@@ -24,6 +24,6 @@ def limits_of(field: TypedField) -> str:
 
 
 def rows_named(rows: Sequence[int]) -> str:
-    """``rows 1, 4, 5, ...``: the first of these, counted from 1."""
-    shown = ", ".join(str(row + 1) for row in rows[:SHOWN]) + (", ..." if len(rows) > SHOWN else "")
+    """``rows 0, 3, 4, ...``: the first of these, counted from 0 as their addresses are."""
+    shown = ", ".join(str(row) for row in rows[:SHOWN]) + (", ..." if len(rows) > SHOWN else "")
     return f"{'row' if len(rows) == 1 else 'rows'} {shown}"

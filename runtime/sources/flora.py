@@ -118,7 +118,7 @@ def _outside(field: TypedField, rows: Tensor, total: int, found: Found) -> Refus
     low, high = (-inf if field.low is None else field.low), (inf if field.high is None else field.high)
     return refuse(
         "PD535", field.span, field=field.name, expected=f"numbers from {low:g} to {high:g}", found="others",
-        rows=f"row {int(rows[0]) + 1}", count=len(rows), total=total, file=found.folder,
+        rows=f"row {int(rows[0])}", count=len(rows), total=total, file=found.folder,
     )  # fmt: skip
 
 

@@ -169,9 +169,9 @@ ROWS = "x,at,Y value\n0.1,north,1\n0.2,south,2\n0.3,north,3\n0.4,south,4\n"
     ("content", "code", "told"),
     [
         (ROWS.replace("0.2", "nan"), "PD535", "`x` should hold finite numbers"),
-        (ROWS.replace("0.2", ""), "PD535", "in row 2"),
+        (ROWS.replace("0.2", ""), "PD535", "in row 1"),
         (ROWS.replace("0.2", "1.2"), "PD535", "at most 1"),
-        (ROWS.replace("south", "east"), "PD535", "members of `bus`, found `east` in rows 2, 4"),
+        (ROWS.replace("south", "east"), "PD535", "members of `bus`, found `east` in rows 1, 3"),
         (ROWS.replace("Y value", "Z value"), "PD534", "did you mean `Z value`?"),
         (ROWS.replace("x,at", "at,at"), "PD533", "`at` twice"),
         (ROWS.replace("0.4,south,4", "0.4,south"), "PD533", "line 5 has 2 values"),

@@ -259,7 +259,7 @@ def test_arrays_are_checked_like_lists(tmp_path: Path, wrong: float) -> None:
     changed = X.copy()
     changed[[3, 7]] = wrong
     for x in (changed, changed.tolist()):
-        with pytest.raises(pdual.ProblemError, match=r"(?s)PD535.*rows 4, 8"):
+        with pytest.raises(pdual.ProblemError, match=r"(?s)PD535.*rows 3, 7"):
             pdual.load(path, data={"d": {**ARRAYS, "x": x}}).solve(out=tmp_path / "out")
 
 

@@ -114,7 +114,7 @@ def test_a_number_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as refusal:
         rows(tmp_path, content, "q: text, x: real, y: real", "rows.jsonl")
     fact = refusal.value.diagnostics[0].fact
-    assert (code_of(refusal), fact["rows"], fact["expected"]) == ("PD535", "rows 2, 4", "texts")
+    assert (code_of(refusal), fact["rows"], fact["expected"]) == ("PD535", "rows 1, 3", "texts")
 
 
 def test_a_column_may_have_another_name(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_misfit_names_its_rows(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as refusal:
         rows(tmp_path, GOOD.replace("0.3", "nan").replace("0.5", "x"))
     fact = refusal.value.diagnostics[0].fact
-    assert (fact["rows"], fact["count"], fact["total"]) == ("rows 4, 6", "2", "10")
+    assert (fact["rows"], fact["count"], fact["total"]) == ("rows 3, 5", "2", "10")
 
 
 @pytest.mark.parametrize(
