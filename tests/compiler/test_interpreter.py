@@ -487,7 +487,7 @@ def test_tofu_scores_and_multipliers() -> None:
     )
     formulas = [dual.value for dual in forget.duals if isinstance(dual.value, FormulaDual)]
     found = [evaluate(formula.value, environment, values) for formula in formulas]
-    assert found == pytest.approx([10 / (1 + math.exp(-x)) for x in (0.3, -0.3, 2.0, 0.0)], rel=1e-13)
+    assert found == pytest.approx([1000 / (1 + math.exp(-x)) for x in (0.3, -0.3, 2.0, 0.0)], rel=1e-13)
 
 
 # --- a grid of two buses -----------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def test_data_that_are_not_finite(capsys, here: Path, value: str) -> None:
     said = say(capsys, *RUN)
     assert (said.code, said.out) == (3, "")
     assert "error[PD535]: `y` should hold finite numbers" in said.err
-    assert "row 8" in said.err
+    assert "row 7" in said.err
     assert not (here / "out").exists()
 
 
