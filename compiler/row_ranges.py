@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
-from pdual.compiler.walk import Walk
+from pdual.compiler.walk import Remembering, Walk
 from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
 from pdual.dsl.operations.interval_arrays import Array, Ends, each, many, ranged
@@ -45,36 +45,27 @@ class PartFacts(NamedTuple):
         return self.live & (self.high <= 0) & ((self.low >= 0) if self.equality else True)
 
 
-def facts(part: PartRows, walk: Walk, fields: Mapping[str, NDArray[Any]], rows: int) -> PartFacts:
-    """What is known of a part on ``rows`` rows. ``fields``: by part name (``load.re``) [rows, *axes], what is no number left out."""
-    ranges = _RowWalk(walk, fields, rows)
-    kept, found = [], []
-    for place in part.layout.members:
-        at = dict(zip(part.axes, place, strict=True))
-        kept.append(many(ranges.range(part.mask, at) if part.mask is not None else TRUE, rows).lo > 0)
-        found.append(many(ranges.range(part.residual, at), rows))
-    low, high = (np.stack(ends, 1) for ends in zip(*found, strict=True))
-    return PartFacts(np.stack(kept, 1), low, high, part.layout.sense is Sense.EQUAL)
+class RowWalk(Remembering[Range]):
+    """Ranges of entries of nodes on ``rows`` rows; an ``Interval`` where all of them have the same.
 
-
-class _RowWalk:
-    """Ranges of entries of nodes on the rows; an ``Interval`` where all rows have the same."""
+    ``fields``: the rows' columns that hold numbers, by part name (``load.re``) [rows, *axes].
+    """
 
     def __init__(self, walk: Walk, fields: Mapping[str, NDArray[Any]], rows: int) -> None:
         self._walk = walk
         self._fields = fields
         self._rows = rows
-        self._memo: dict[tuple[Any, ...], Range] = {}
+        self._memo = {}
 
-    def range(self, node: Node, indices: Mapping[IndexAxis, int], inner: Sequence[int] = ()) -> Range:
-        """As of the scalar walk, for every row."""
-        inner = tuple(inner)
-        key = (node.identity, tuple(map(indices.get, node.axes)), inner)
-        found = self._memo.get(key)
-        if found is None:
-            found = self._range(node, indices, inner)
-            self._memo[key] = found
-        return found
+    def facts(self, part: PartRows) -> PartFacts:
+        """What is known of a part on the rows."""
+        kept, found = [], []
+        for place in part.layout.members:
+            at = dict(zip(part.axes, place, strict=True))
+            kept.append(many(self.range(part.mask, at) if part.mask is not None else TRUE, self._rows).lo > 0)
+            found.append(many(self.range(part.residual, at), self._rows))
+        low, high = (np.stack(ends, 1) for ends in zip(*found, strict=True))
+        return PartFacts(np.stack(kept, 1), low, high, part.layout.sense is Sense.EQUAL)
 
     def _range(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Range:
         operation = OPERATIONS.get(node.operation)

@@ -7,10 +7,11 @@ outputs have their declared ranges, everything else follows by the operations' r
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pdual.compiler.ir import IndexAxis, Node, Scalar
 from pdual.dsl.declarations.known import Known
@@ -19,11 +20,32 @@ from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Inter
 from pdual.dsl.operations.operation import Operation
 from pdual.dsl.types import SetAxis
 
+T = TypeVar("T")
+
 _MANY = 4096  # members over which a value at an unknown index is bounded by "everything" rather than by their hull
 
 
+class Remembering(ABC, Generic[T]):
+    """What is known of the entries of IR nodes, each found once."""
+
+    _memo: dict[tuple[Any, ...], T]
+
+    def range(self, node: Node, indices: Mapping[IndexAxis, int], inner: Sequence[int] = ()) -> T:
+        """The range of one entry: ``indices`` places it on the node's named axes, ``inner`` on its inner ones."""
+        inner = tuple(inner)
+        key = (node.identity, tuple(map(indices.get, node.axes)), inner)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._range(node, indices, inner)
+            self._memo[key] = found
+        return found
+
+    @abstractmethod
+    def _range(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> T: ...
+
+
 @dataclass
-class Walk:
+class Walk(Remembering[Interval]):
     """Ranges of the entries of IR nodes.
 
     ``sizes``: members of each set that is known. ``fields`` and ``outputs``: declared ranges by (data set, field) and (model, output).
@@ -36,16 +58,6 @@ class Walk:
     members: Mapping[tuple[str, str], str] = field(default_factory=dict)  # the set that a field points into
     _memo: dict[tuple[Any, ...], Interval] = field(default_factory=dict)
     _landed: dict[tuple[Any, ...], dict[Interval, list[int]]] = field(default_factory=dict)
-
-    def range(self, node: Node, indices: Mapping[IndexAxis, int], inner: Sequence[int] = ()) -> Interval:
-        """The range of one entry: ``indices`` places it on the node's named axes, ``inner`` on its inner ones."""
-        inner = tuple(inner)
-        key = (node.identity, tuple(map(indices.get, node.axes)), inner)
-        found = self._memo.get(key)
-        if found is None:
-            found = self._range(node, indices, inner)
-            self._memo[key] = found
-        return found
 
     def _range(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
         operation = OPERATIONS.get(node.operation)

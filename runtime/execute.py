@@ -81,8 +81,6 @@ def execute(
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
     problem, tables = prepared(graph, options, context, given or {})
-    warnings = impossible_rows(graph, tables)
-    warn(warnings)
     path = options.out or default_folder(graph.spec.name)
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
@@ -90,6 +88,8 @@ def execute(
     with RunFolder(path).locked():
         record = _record(graph, text, options, problem, tables, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
+        warnings = impossible_rows(graph, tables)
+        warn(warnings)
         try:
             run = _solve(problem, options, device, folder, told, log, stop)
         except Refusal as refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pdual.compiler.compile import make_walk
 from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node
-from pdual.compiler.row_ranges import facts
+from pdual.compiler.row_ranges import RowWalk
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk
 from pdual.dsl.diagnostics import Diagnostic, diagnostic
-from pdual.dsl.spans import NOWHERE
+from pdual.dsl.spans import Span
 from pdual.runtime.data import Table
 
 #: Rows that are looked at together.
@@ -44,29 +44,21 @@ class PartOnRows(NamedTuple):
 def facts_of_rows(graph: Graph, tables: Mapping[str, Table]) -> tuple[PartOnRows, ...]:
     """Every part that is a constraint on rows, not on groups of them."""
     walk = make_walk(graph.spec, graph.knowns, graph.sizes)
-    return tuple(
-        _on_rows(data, part, walk, tables[data.of])
-        for data in graph.data
-        if data.grouping is None
-        for part in data.parts
-    )
+    over_rows = [data for data in graph.data if data.grouping is None and data.parts]
+    return tuple(item for data in over_rows for item in _on_rows(data, walk, tables[data.of]))
 
 
 def impossible_rows(graph: Graph, tables: Mapping[str, Table]) -> tuple[Diagnostic, ...]:
     """A warning (PD305) for every constraint that some rows can never meet; of all rows alike PD302 has told."""
-    walk = make_walk(graph.spec, graph.knowns, graph.sizes)
     spans = {family.name: family.span for block in graph.spec.blocks for family in block.families}
     found: dict[str, list[PartOnRows]] = {}
-    for data in graph.data:
-        for part in data.parts if data.grouping is None else ():
-            if any(True for _ in fields_read(part)):
-                told = _on_rows(data, part, walk, tables[data.of])
-                if told.rows:
-                    found.setdefault(told.family, []).append(told)
-    return tuple(_warning(name, parts, spans.get(name, NOWHERE)) for name, parts in found.items())
+    for part in facts_of_rows(graph, tables):
+        if part.rows:
+            found.setdefault(part.family, []).append(part)
+    return tuple(_warning(name, parts, spans[name]) for name, parts in found.items())
 
 
-def _warning(family: str, parts: Sequence[PartOnRows], span: Any) -> Diagnostic:
+def _warning(family: str, parts: Sequence[PartOnRows], span: Span) -> Diagnostic:
     rows = tuple(dict.fromkeys(row for part in parts for row in part.rows))
     return diagnostic(
         "PD305",
@@ -79,42 +71,37 @@ def _warning(family: str, parts: Sequence[PartOnRows], span: Any) -> Diagnostic:
     )
 
 
-def fields_read(part: PartRows) -> Iterator[str]:
-    """The fields of the row that a part reads itself, not through a model; a complex one by component."""
+def _on_rows(data: DataGraph, walk: Walk, table: Table) -> Iterator[PartOnRows]:
+    ids = torch.from_numpy(np.unique(np.concatenate([split.numpy() for split in table.splits.values()])))
+    counts = np.zeros((len(data.parts), 3), dtype=np.int64)
+    rows: list[list[str]] = [[] for _ in data.parts]
+    reads = any(map(_reads_fields, data.parts))
+    for start in range(0, len(ids), _CHUNK):
+        chunk = ids[start : start + _CHUNK]
+        ranges = RowWalk(walk, columns(table.batch(chunk).values) if reads else {}, len(chunk))
+        for place, part in enumerate(data.parts):
+            found = ranges.facts(part)
+            counts[place] += found.live.sum(), found.never.sum(), found.always.sum()
+            rows[place] += [table.address(int(chunk[row])) for row in np.flatnonzero(found.never.any(1)).tolist()]
+    for part, (live, never, always), named in zip(data.parts, counts.tolist(), rows, strict=True):
+        layout = part.layout
+        yield PartOnRows(data.data, layout.family, layout.name, len(ids), live, never, always, tuple(named))
+
+
+def _reads_fields(part: PartRows) -> bool:
+    """Whether a part reads a field of the row itself, not through a model: without one, rows need not be gathered."""
     seen: set[int] = set()
     left: list[Node] = [part.residual, *([part.mask] if part.mask is not None else [])]
     while left:
         node = left.pop()
-        if node.identity in seen or node.operation in ("call", "features", "average"):
-            continue
-        seen.add(node.identity)
         if node.operation == "field":
-            _, name, component = node.attributes
-            yield f"{name}.{component}" if component else str(name)
-        left.extend(node.arguments)
+            return True
+        if node.identity not in seen and node.operation not in ("call", "features", "average"):
+            seen.add(node.identity)
+            left.extend(node.arguments)
+    return False
 
 
-def _on_rows(data: DataGraph, part: PartRows, walk: Walk, table: Table) -> PartOnRows:
-    names = set(fields_read(part))
-    ids = torch.from_numpy(np.unique(np.concatenate([split.numpy() for split in table.splits.values()])))
-    live = never = always = 0
-    rows: list[str] = []
-    for start in range(0, len(ids), _CHUNK):
-        chunk = ids[start : start + _CHUNK]
-        values = columns(table.batch(chunk).values, names) if names else {}
-        found = facts(part, walk, values, len(chunk))
-        live, never, always = (
-            live + int(found.live.sum()),
-            never + int(found.never.sum()),
-            always + int(found.always.sum()),
-        )
-        rows += [table.address(int(chunk[place])) for place in np.flatnonzero(found.never.any(1)).tolist()]
-    layout = part.layout
-    return PartOnRows(data.data, layout.family, layout.name, len(ids), live, never, always, tuple(rows))
-
-
-def columns(values: Mapping[str, object], names: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """Those of the named fields of a batch that hold numbers."""
-    return {
-        name: column.detach().cpu().numpy() for name in names if isinstance(column := values.get(name), torch.Tensor)
-    }
+def columns(values: Mapping[str, object]) -> dict[str, NDArray[Any]]:
+    """The fields of a batch that hold numbers."""
+    return {name: item.detach().cpu().numpy() for name, item in values.items() if isinstance(item, torch.Tensor)}

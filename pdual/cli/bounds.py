@@ -87,7 +87,9 @@ def bounds(
 
 def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     """What is known of the rows of a run, or of those that a run of the spec would load."""
+    from pdual.cli.progress import progress
     from pdual.runtime.context import SourceContext
+    from pdual.runtime.execute import default_workers
     from pdual.runtime.prepare import load_tables
     from pdual.runtime.row_facts import facts_of_rows
     from pdual.understanding import check_data
@@ -97,8 +99,12 @@ def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     if found.run is not None:
         return facts_of_rows(graph, found.run.tables)
     check_data(files, graph.spec)
-    context = SourceContext(folder=found.folder, files=files)
-    return facts_of_rows(graph, load_tables(graph.spec, graph.knowns, context))
+    shown = progress(quiet=False, verbose=False)
+    context = SourceContext(folder=found.folder, files=files, workers=default_workers(), progress=shown)
+    try:
+        return facts_of_rows(graph, load_tables(graph.spec, graph.knowns, context))
+    finally:
+        shown.close()
 
 
 def lines_of_rows(found: Sequence[PartOnRows]) -> Iterator[str]:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 from torch import Tensor
 
-from pdual.compiler.compile import make_walk
 from pdual.compiler.interpreter import EvaluationError, average_of, evaluate
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import DualPlan, Evaluation, Program
-from pdual.compiler.row_ranges import facts
+from pdual.compiler.row_ranges import RowWalk
 from pdual.dsl import typed
 from pdual.runtime.averages import means_of
-from pdual.runtime.row_facts import columns, fields_read
+from pdual.runtime.row_facts import columns
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.ranges import values_of_nodes
@@ -77,10 +76,11 @@ def _entries_in_range(subject: Subject, data: str, found: Meant) -> None:
 def _rows_in_range(subject: Subject, case: RowsCase, meant: Sequence[Meant]) -> None:
     """Every entry of every row in the range that it has at the row's own fields."""
     data = subject.graph.over(case.data)
-    walk = make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes)
-    values = subject.batch(case).values
-    for part in data.parts if data.grouping is None else ():
-        known = facts(part, walk, columns(values, fields_read(part)), len(meant))
+    if data.grouping is not None:
+        return
+    ranges = RowWalk(subject.walk, columns(subject.batch(case).values), len(meant))
+    for part in data.parts:
+        known = ranges.facts(part)
         for row, found in enumerate(meant):
             for column, members in enumerate(part.layout.members):
                 entry = found.entries.get((part.layout.family, part.layout.part, members))

@@ -7,7 +7,6 @@ from contextlib import suppress
 from math import isfinite
 from typing import TypeAlias
 
-from pdual.compiler.compile import make_walk
 from pdual.compiler.prediction import Breaks, Predictions
 from pdual.dsl.operations.operation import Curvature
 from pdual.verifying.case import RowsCase
@@ -24,7 +23,7 @@ def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Cur
     """Lipschitz constant and curvature of every entry, in the problem's units; None where no rule gives one."""
     remembered: dict[str, dict[Key, tuple[float | None, Curvature | None]]] = subject.__dict__.setdefault("_shapes", {})
     if data not in remembered:
-        rules = Predictions(make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes))
+        rules = Predictions(subject.walk)
         found: dict[Key, tuple[float | None, Curvature | None]] = {}
         for part in subject.graph.over(data).parts:
             for members in part.layout.members:

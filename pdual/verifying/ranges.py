@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.assemble import emission_of
-from pdual.compiler.compile import make_walk
 from pdual.compiler.constants import Constants
 from pdual.compiler.graph import DataGraph
 from pdual.compiler.ir import Node, Scalar, topological
@@ -53,12 +52,11 @@ _KNOWN: WeakKeyDictionary[Subject, dict[str, _Emitted]] = WeakKeyDictionary()
 
 def ranged_nodes(subject: Subject, data: DataGraph) -> tuple[Ranged, ...]:
     """Every node over a data set that is a number, with its range."""
-    walk = make_walk(subject.spec, subject.graph.knowns, subject.graph.sizes)
     found = []
     for node in topological(data.roots):
         if node.operation in _LEFT_OUT or node.kind is Scalar.OPAQUE or not node.batched:
             continue
-        found.append(_ranged(node, walk))
+        found.append(_ranged(node, subject.walk))
     return tuple(found)
 
 

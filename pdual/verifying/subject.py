@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, average_plan, data_free_terms
-from pdual.compiler.compile import feature_types
+from pdual.compiler.compile import feature_types, make_walk
 from pdual.compiler.graph import Graph
 from pdual.compiler.interpreter import (
     Environment,
@@ -29,6 +29,7 @@ from pdual.compiler.interpreter import (
 from pdual.compiler.open_axes import called_signature
 from pdual.compiler.program import ROWS as ROWS_OF_GROUPS
 from pdual.compiler.program import Evaluation, Program
+from pdual.compiler.walk import Walk
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, Kind
 from pdual.runtime.data import RowBatch, with_groups
@@ -146,6 +147,11 @@ class Subject:
             {name: tuple(labels) for name, labels in graph.labels.items()},
             dict.fromkeys(self.signatures, SQUARED_NORM),
         )
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Ranges by the declared ones alone, those of every row."""
+        return make_walk(self.spec, self.graph.knowns, self.graph.sizes)
 
     @cached_property
     def free_terms(self) -> list[tuple[float, float]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pdual.compiler.compile import lower, make_walk
 from pdual.compiler.graph import Graph
-from pdual.compiler.row_ranges import PartFacts, facts
+from pdual.compiler.row_ranges import PartFacts, RowWalk
 from pdual.compiler.walk import Walk
 from pdual.dsl.operations.interval import point
 from pdual.dsl.pipeline import read
@@ -48,7 +48,7 @@ def lowered(constraint: str) -> Graph:
 def known(constraint: str) -> PartFacts:
     graph = lowered(constraint)
     (part,) = graph.data[0].parts
-    return facts(part, make_walk(graph.spec, graph.knowns, graph.sizes), COLUMNS, 4)
+    return RowWalk(make_walk(graph.spec, graph.knowns, graph.sizes), COLUMNS, 4).facts(part)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_one_row_at_a_time_says_the_same(constraint: str) -> None:
     graph = lowered(constraint)
     (part,) = graph.data[0].parts
     walk = make_walk(graph.spec, graph.knowns, graph.sizes)
-    found = facts(part, walk, COLUMNS, 4)
+    found = RowWalk(walk, COLUMNS, 4).facts(part)
     for row in range(4):
         own = {("d", name): point(float(COLUMNS[name][row])) for name in ("a", "b")}
         alone = Walk(walk.knowns, walk.sizes, {**walk.fields, **own}, walk.outputs, walk.members)

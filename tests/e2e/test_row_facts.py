@@ -71,3 +71,12 @@ def test_files_that_are_not_there(capsys, here: Path) -> None:
     said = say(capsys, "bounds", "lift.pdual", "--rows", "--data", "rows=none.csv")
     assert said.code == 2
     assert "error[PD708]" in said.err
+
+
+@pytest.mark.parametrize("constraint", ["lifted: f(r.x) <= inf", "lifted[j in k where j != j]: f(r.x) >= r.load"])
+def test_constraints_without_an_entry(constraint: str, capsys, here: Path) -> None:
+    text = SPEC.replace("data rows", "set k = 0..2\ndata rows").replace("lifted: f(r.x) >= r.load", constraint)
+    (here / "lift.pdual").write_text(text.replace("  dual lifted = pointwise(cap = 10)\n", ""))
+    assert say(capsys, "run", "lift.pdual", "--out", "run", "-q").code == 0
+    found = say(capsys, "bounds", "lift.pdual", "--rows", "--json").json["bounds"]["rows"]
+    assert all(item["live"] == 0 for item in found)
