@@ -60,6 +60,8 @@ def bounds(
 
     if reference and run is None:
         raise typer.BadParameter("`--reference` is read beside `--run`")
+    if data and (not rows or run is not None):
+        raise typer.BadParameter("`--data` is read beside `--rows`, of a spec: a run has its own rows")
     found = asked(spec, assignments(sets, "--set"), duals(dual), True, run)
     try:
         found.understood.refuse()

@@ -73,6 +73,14 @@ def test_files_that_are_not_there(capsys, here: Path) -> None:
     assert "error[PD708]" in said.err
 
 
+@pytest.mark.parametrize("arguments", [["lift.pdual"], ["--run", "run", "--rows"]])
+def test_files_that_would_not_be_read_are_refused(arguments: list[str], capsys, here: Path) -> None:
+    pdual.load("lift.pdual").solve(out=here / "run")
+    said = say(capsys, "bounds", *arguments, "--data", "rows=rows.csv")
+    assert (said.code, said.out) == (2, "")
+    assert "`--data` is read beside `--rows`" in said.err
+
+
 @pytest.mark.parametrize("constraint", ["lifted: f(r.x) <= inf", "lifted[j in k where j != j]: f(r.x) >= r.load"])
 def test_constraints_without_an_entry(constraint: str, capsys, here: Path) -> None:
     text = SPEC.replace("data rows", "set k = 0..2\ndata rows").replace("lifted: f(r.x) >= r.load", constraint)
