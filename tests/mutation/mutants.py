@@ -3,8 +3,9 @@
     python tests/mutation/mutants.py [--sample 100] [--seed 0] [--only lagrangian] [--list] [--results FILE] [--share 1/2]
 
 One line of source is changed at a time (sign, min for max, swapped operands, a constant, a dropped detach or minus, the other end of an
-interval, the other part of a complex number). A mutant is killed by ``pdual verify`` on a spec that uses everything, else by the generated
-suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals; the rest survive and are listed. All of
+interval, the other part of a complex number). A mutant is killed by ``pdual verify`` on a spec that uses everything or by the generated
+suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals, whichever is tried first; the rest survive
+and are listed. All of
 them take hours: ``--results`` keeps what is known, a JSON line a mutant, and goes on from there; ``--share`` tries one part of several, so that
 processes can go side by side. Needs a system with fork.
 """
@@ -20,6 +21,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -35,12 +37,16 @@ TARGETS = (
     "runtime/lagrangian.py",
     *(f"runtime/duals/{name}.py" for name in ("pointwise", "shared", "hybrid", "fixed", "store", "regression", "learned")),
 )  # fmt: skip
-SUITE = (
-    "tests/dsl/test_operations.py", "tests/dsl/test_interval.py", "tests/dsl/test_interval_width.py",
-    "tests/dsl/test_slopes.py", "tests/runtime/test_lagrangian.py",
-    "tests/compiler/test_ranges.py", "tests/compiler/test_prediction.py", "tests/runtime/test_duals.py",
-    "tests/compiler/test_agreement.py",
-)  # fmt: skip
+#: What is tried, by where the file is, in this order; ``verify`` after what is nearest to the file: the answer is the same, and comes sooner.
+SUITE = {
+    "dsl": (
+        "tests/dsl/test_narrow_rules.py", "tests/dsl/test_interval_width.py", "tests/dsl/test_slopes.py", "tests/dsl/test_operations.py",
+        "tests/dsl/test_interval.py", "tests/compiler/test_prediction.py", "tests/compiler/test_ranges.py",
+        "tests/compiler/test_agreement.py",
+    ),
+    "runtime": ("tests/runtime/test_lagrangian.py", "tests/runtime/test_duals.py", "tests/compiler/test_agreement.py"),
+}  # fmt: skip
+NEAREST = {"interval": 2, "slopes": 3, "dsl": 4, "runtime": 2}
 #: Calls whose two arguments may change places: the mutant would be the same program.
 COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "max", "min", "union")
 LIMIT = 240  # seconds for one mutant: what never ends is killed too
@@ -195,40 +201,59 @@ def _killers(mutant: Mutant, spec: Path) -> int:
         return original(loader, name)
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
-    quiet = io.StringIO()
-    with redirect_stdout(quiet), redirect_stderr(quiet):
-        try:
-            from pdual.cli.main import perform
-            from pdual.verifying import attack
-
-            attack.SHRINKING = 0.0  # that it falls is enough
-            os.chdir(spec.parent)
-            if perform(["verify", str(spec), "--examples", "20"]) != 0:
-                return 1
-        except BaseException:
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        side = mutant.file.split("/")[0]
+        nearest = NEAREST.get(Path(mutant.file).stem, NEAREST[side])
+        if _falls(SUITE[side][:nearest]):
+            return 2
+        if _verify_falls(spec):
             return 1
-        import pytest
+        return 2 if _falls(SUITE[side][nearest:]) else 0
 
-        os.chdir(ROOT)
-        there = [file for file in SUITE if (ROOT / file).exists()]
-        return (
-            2
-            if pytest.main(
-                [
-                    "-x",
-                    "-q",
-                    "-p",
-                    "no:cacheprovider",
-                    "-p",
-                    "no:hypothesispytest",
-                    "-W",
-                    "ignore::pytest.PytestAssertRewriteWarning",
-                    *there,
-                ]
-            )
-            != 0
-            else 0
-        )
+
+def _verify_falls(spec: Path) -> bool:
+    try:
+        from pdual.cli.main import perform
+        from pdual.verifying import attack
+
+        attack.SHRINKING = 0.0  # that it falls is enough
+        os.chdir(spec.parent)
+        return perform(["verify", str(spec), "--examples", "20"]) != 0
+    except BaseException:
+        return True
+
+
+def _falls(files: tuple[str, ...]) -> bool:
+    import pytest
+
+    os.chdir(ROOT)
+    quiet = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ]
+    return bool(files) and pytest.main([*quiet, *files]) != 0
+
+
+def _load_what_stays() -> None:
+    """Libraries are loaded once, before the fork; pdual's own modules by each mutant, since one of them is changed."""
+    import cvxpy  # noqa: F401
+    import pytest  # noqa: F401
+    import sympy  # noqa: F401
+    import torch
+
+    import pdual.api
+    import pdual.cli.main
+    import pdual.verifying.attack  # noqa: F401
+
+    torch.set_num_threads(1)
+    for name in [name for name in sys.modules if name.split(".")[0] == "pdual"]:
+        del sys.modules[name]
 
 
 def known(results: Path | None) -> dict[str, str]:
@@ -265,16 +290,7 @@ def main() -> None:
             print(address(mutant))
         return
     sys.path[:0] = [str(ROOT / "tests/e2e")]
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    sys.dont_write_bytecode = True
-    import hypothesis  # noqa: F401 - loaded once, before the fork, as are the next ones
-    import pytest  # noqa: F401
-    import sympy  # noqa: F401
-    import torch
-
-    torch.set_num_threads(1)
-    import tempfile
-
+    _load_what_stays()
     before = known(options.results)
     counts = Counter(before[address(mutant)] for mutant in found if address(mutant) in before)
     left = [mutant for mutant in found if address(mutant) not in before]
