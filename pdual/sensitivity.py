@@ -35,7 +35,7 @@ RATE = 0.3
 class Plan:
     """``groups`` by multiplier and ``random`` ones of ``size`` rows each, re-solved with seeds 0 to ``seeds`` - 1 in ``outer`` iterations.
 
-    Without a size, a group has a tenth of the rows it is taken from.
+    Without a size, a group has a tenth of the rows it is taken from. ``epochs`` of descent make an iteration, the spec's own without.
     """
 
     groups: int
@@ -43,6 +43,7 @@ class Plan:
     size: int | None
     seeds: int
     outer: int
+    epochs: float | None = None
 
     def sized(self, rows: int) -> int:
         """Rows of a group that is taken from so many."""
@@ -118,7 +119,7 @@ def sensitivity(
     price = priced(lane.program.layout, live).double()
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
     total = len(lane.train_ids) + size
-    resolve = _Resolve(found, lane, plan.outer, stop)
+    resolve = _Resolve(found, lane, plan, stop)
     base = []
     for seed in range(plan.seeds):
         began(f"the train rows alone, seed {seed}")
@@ -187,10 +188,10 @@ def _groups(price: Tensor, plan: Plan, size: int) -> list[tuple[str, Tensor]]:
 class _Resolve:
     """Solves the problem again with some rows added; ``scale`` brings a scaled objective into its own units."""
 
-    def __init__(self, found: Restored, lane: Lane, outer: int, stop: Callable[[], bool]) -> None:
+    def __init__(self, found: Restored, lane: Lane, plan: Plan, stop: Callable[[], bool]) -> None:
         self._found = found
         self._lane = lane
-        self._outer = outer
+        self._plan = plan
         self._stop = stop
         self._state = found.folder.load()
         self.scale = found.graph.objective_scale
@@ -228,8 +229,11 @@ class _Resolve:
         settings = problem.settings
         descent = settings.descent.settings
         assert isinstance(descent, OptimiserSettings)
-        slower = OptimiserUse(settings.descent.optimiser, descent.model_copy(update={"lr": descent.lr * RATE}))
-        own = {"outer": self._outer, "warmup": 0, "dual_warmup": 0, "descent": slower}
+        changes: dict[str, object] = {"lr": descent.lr * RATE}
+        if self._plan.epochs is not None:
+            changes.update(epochs=self._plan.epochs, steps=None)
+        slower = OptimiserUse(settings.descent.optimiser, descent.model_copy(update=changes))
+        own = {"outer": self._plan.outer, "warmup": 0, "dual_warmup": 0, "descent": slower}
         return replace(problem, settings=settings.model_copy(update=own))
 
 

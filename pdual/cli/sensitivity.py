@@ -26,6 +26,15 @@ def sensitivity(
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1)] = 2,
     outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1)] = 12,
+    epochs: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="Passes over the rows in an outer iteration's descent. [default: the spec's]",
+            min=0.001,
+            show_default=False,
+        ),
+    ] = None,
     split: Annotated[
         str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)
     ] = None,
@@ -49,7 +58,7 @@ def sensitivity(
 
     gc.enable()
     with Interrupt() as interrupt:
-        found = measured(restored(run), Plan(groups, random, size, seeds, outer), split, began, interrupt.asked)
+        found = measured(restored(run), Plan(groups, random, size, seeds, outer, epochs), split, began, interrupt.asked)
     figure = run / "sensitivity.svg"
     try:
         draw(found, figure)

@@ -88,6 +88,23 @@ def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
     assert "noise of re-solving the train rows alone" in words
 
 
+def test_a_longer_descent_is_the_one_that_is_asked_for(capsys, run: pdual.Run) -> None:
+    """The spec's 20 steps of 16 rows are 320 / 36 passes over the 36 rows of a group's problem, and 320 / 30 over the 30 of S alone."""
+    arguments = ["--groups", "2", "--random", "0", "--size", "6", "--seeds", "1", "--outer", "2", "-q", "--json"]
+
+    def solved(*more: str) -> tuple[list[float], list[float]]:
+        found = say(capsys, "sensitivity", str(run.folder), *arguments, *more).json
+        return found["base"], [found["base"][0] + item["increases"][0] for item in found["groups"]]
+
+    (base, groups), (same_base, _), (_, same_groups), (other_base, other) = (
+        solved(), solved("--epochs", str(320 / 30)), solved("--epochs", str(320 / 36)), solved("--epochs", "40")
+    )  # fmt: skip
+    assert same_base == base
+    assert same_groups == pytest.approx(groups, abs=1e-12)
+    assert other_base != base
+    assert other != groups
+
+
 def test_imposed_rows_are_train_rows() -> None:
     table = ColumnTable(
         {"x": torch.arange(5.0)}, {"train": torch.tensor([0, 1]), "test": torch.tensor([2, 3, 4])}, "hand"
