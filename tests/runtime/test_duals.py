@@ -226,6 +226,22 @@ def test_a_fit_is_least_squares_on_the_clipped_targets() -> None:
     torch.testing.assert_close(fitted(multipliers, g, {"m": z}), target, rtol=0, atol=1e-6)
 
 
+def test_inputs_are_scaled_once_by_the_rows_of_the_first_fit() -> None:
+    """Far from 0 and of size 50: a step that is too long for raw inputs meets the targets; later rows of another size do not move the scale."""
+    rows = 40
+    z = torch.randn(rows, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(4)) * 50 + 300
+    scaled = (z - z.mean(0)) / z.std(0, unbiased=False)
+    target = scaled @ torch.tensor([[0.05, -0.1, 0.1], [0.1, 0.02, -0.05]], dtype=torch.float64) + 0.5
+    g = target / torch.tensor([RHO, RHO, RHO_EQUAL], dtype=torch.float64)
+    multipliers = held(learned(LAYOUT, cap=CAP), rows=rows, ascent=sgd(0.4, steps=200))
+    torch.testing.assert_close(fitted(multipliers, g, {"m": z}), target, rtol=0, atol=1e-6)
+    network = multipliers.stores[0].phi  # type: ignore[attr-defined]
+    before = {name: value.clone() for name, value in network.named_buffers()}
+    assert before
+    fitted(multipliers, torch.zeros_like(g), {"m": z * 7})
+    assert all(torch.equal(value, before[name]) for name, value in network.named_buffers())
+
+
 def test_smoothing_moves_the_target_part_of_the_way() -> None:
     z = torch.ones(6, 2, dtype=torch.float64)
     g = torch.full((6, 3), 0.1, dtype=torch.float64)
