@@ -225,8 +225,14 @@ def _verify_falls(spec: Path) -> bool:
 
 def _falls(files: tuple[str, ...]) -> bool:
     import pytest
+    from hypothesis import Phase, settings
 
     os.chdir(ROOT)
+    # That a test falls is enough: no smaller example, no explanation of it, none kept.
+    settings.register_profile(
+        "mutants", phases=[Phase.explicit, Phase.generate], database=None, report_multiple_bugs=False
+    )
+    settings.load_profile("mutants")
     quiet = [
         "-x",
         "-q",
