@@ -23,7 +23,7 @@ NOT_NEGATIVE = tuple(x for x in ANY if x >= 0)
 POSITIVE = (0.01, 0.3, 1.0, 2.0, 9.0)
 #: Of even, and of circular functions.
 TURNS = (0.0, *(k * math.pi / 2 for k in range(-2, 5)))
-FEWER = settings(max_examples=40, deadline=None)
+FEWER = settings(max_examples=25, deadline=None)
 
 #: Derivatives of the smooth operations, by hand.
 DERIVATIVES: Mapping[str, Callable[..., tuple[float, ...]]] = {

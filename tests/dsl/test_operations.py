@@ -121,6 +121,12 @@ def test_every_operation_is_compared() -> None:
     assert set(ARGUMENTS) == set(OPERATIONS)
 
 
+def test_what_a_spec_may_call_by_name() -> None:
+    """The rest is written with symbols, or comes from lowering."""
+    named = "abs abs2 arg bce conj cos exp im log max min re relu sigmoid sin softplus sqrt tanh"
+    assert sorted(FUNCTIONS) == named.split()
+
+
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
