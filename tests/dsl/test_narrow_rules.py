@@ -205,6 +205,29 @@ def test_a_choice_is_between_two() -> None:
     assert slopes("where", [EITHER, Interval(5.0, 6.0), Interval(-2.0, 1.0)]) == (None, EITHER, EITHER)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("tanh", (-1, 1)), ("sigmoid", (0, 1)), ("sin", (-1, 1)), ("cos", (-1, 1)), ("exp", (0, inf)), ("softplus", (0, inf)),
+     ("relu", (0, inf)), ("abs", (0, inf)), ("square", (0, inf)), ("atan2", (-math.pi, math.pi))],
+)  # fmt: skip
+def test_a_limit_of_a_function_is_not_rounded_outward(name: str, expected: tuple[float, float]) -> None:
+    operation = OPERATIONS[name]
+    assert operation.interval is not None
+    assert operation.interval(*[Interval(-inf, inf)] * operation.arity) == expected
+    if name not in ("atan2", "square", "relu", "abs", "exp"):
+        far = operation.interval(Interval(-1e4, 1e4))
+        assert far == (expected[0], expected[1] if name != "softplus" else far.hi)
+    if name in ("tanh", "sigmoid"):
+        assert slopes(name, [Interval(-inf, inf)]) == ((0.0, 1.0 if name == "tanh" else 0.25),)
+
+
+def test_the_angle_of_nothing_is_zero_whatever_the_signs_of_its_zeros() -> None:
+    for x in (0.0, -0.0):
+        for y in (0.0, -0.0):
+            assert OPERATIONS["arg"].meaning(complex(x, y)) == 0.0
+            assert OPERATIONS["atan2"].meaning(y, x) == 0.0
+
+
 KEPT = st.sampled_from([FALSE, TRUE, EITHER])
 
 
