@@ -6,6 +6,7 @@ Soundness is tested elsewhere (`test_interval`, `test_slopes`); a rule that answ
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import inf
@@ -14,7 +15,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import assume, given, settings
 
-from pdual.dsl.operations import OPERATIONS, REDUCTIONS
+from pdual.dsl.operations import OPERATIONS, REDUCTIONS, interval
 from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval, point
 from pdual.dsl.operations.slopes import slopes
 
@@ -262,6 +263,16 @@ def test_a_mean_is_between_what_is_averaged(
 ) -> None:
     found = REDUCTIONS["mean"].interval([(Interval(*value), kept) for value, kept in items])
     assert found == pytest.approx(expected, rel=1e-14, abs=1e-14)
+
+
+def test_a_sum_of_two_is_their_sum_and_one_of_three_knows_no_order() -> None:
+    a, b, c = Interval(0.1, 0.7), Interval(-0.2, 1e8), Interval(-1e8, 0.3)
+    total = REDUCTIONS["sum"].interval
+    assert total([(a, TRUE), (c, FALSE), (b, TRUE)]) == interval.add(a, b)
+    exact = interval.add(interval.add(a, b), c)
+    found = total([(a, TRUE), (b, TRUE), (c, TRUE)])
+    slack = 3 * sys.float_info.epsilon * (0.7 + 1e8 + 1e8)
+    assert (found.lo, found.hi) == (exact.lo - slack, exact.hi + slack)
 
 
 @pytest.mark.parametrize("signs", [1.0, -1.0])
