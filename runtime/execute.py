@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.registry import evaluations
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.identity import spec_hash
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.denormals import flushed
@@ -231,11 +231,6 @@ def _standards(tables: Mapping[str, Table]) -> dict[str, dict[str, StandardRecor
             for name, item in standards_of(table).items()
         }
     return {data: items for data, items in found.items() if items}
-
-
-def spec_hash(text: str) -> str:
-    """Identifies the text of a spec."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dual_name(graph: Graph, options: RunOptions) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from math import isfinite
@@ -13,6 +12,7 @@ from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.optimisers import OptimiserSettings
+from pdual.dsl.identity import spec_hash
 from pdual.explaining.records import MeasuredFact, TimeFact
 
 #: Run folders that are looked into, the newest first.
@@ -149,7 +149,6 @@ def _of_log(folder: Path, record: Any, first: Any, last: Any, spec: typed.TypedS
     if not all(isfinite(value) and value > 0 for value in (outer, steps, seconds)):
         raise ValueError("no time was measured")
     asked = record.get("asked") or {}
-    text = hashlib.sha256(spec.source.text.encode()).hexdigest()
     return Earlier(
         folder=str(folder),
         device=str(record["device"]),
@@ -157,6 +156,8 @@ def _of_log(folder: Path, record: Any, first: Any, last: Any, spec: typed.TypedS
         seconds_per_step=seconds / steps,
         steps=steps / outer,
         outer=int(last["outer"]),
-        same=record["spec_hash"] == text and record["parameters"] == dict(spec.param_values) and not asked.get("dual"),
+        same=record["spec_hash"] == spec_hash(spec.source.text)
+        and record["parameters"] == dict(spec.param_values)
+        and not asked.get("dual"),
         whole=not asked.get("quick") and not asked.get("limit"),
     )

@@ -140,6 +140,16 @@ def test_a_checkpoint_that_is_damaged_or_of_another_run(capsys, damage: str) -> 
 
 
 @pytest.mark.usefixtures("here")
+def test_a_run_is_gone_on_with_after_a_comment_was_written(capsys) -> None:
+    assert say(capsys, *RUN).code == 0
+    spec = Path("small.pdual")
+    spec.write_text("# a thought\n" + spec.read_text() + "\n# another\n")
+    assert say(capsys, *RUN, "--resume").code == 0
+    spec.write_text(spec.read_text().replace("+ 0.1", "+ 0.2"))
+    assert "error[PD604]: the saved state belongs to another run: `spec` differs" in say(capsys, *RUN, "--resume").err
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("changed", "subject"),
     [(["--seed", "1"], "seed"), (["--precision", "float64"], "precision"), (["--limit", "9"], "rows")],

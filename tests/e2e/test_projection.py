@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from running import say
 
+from pdual.dsl.identity import spec_hash
 from pdual.explaining.text import duration
 
 SPEC = """problem small
@@ -44,7 +44,7 @@ def left(name: str, seconds: list[float], steps: int, age: float = 0, **record: 
     folder.mkdir(parents=True)
     content = {
         "problem": "small",
-        "spec_hash": hashlib.sha256(SPEC.encode()).hexdigest(),
+        "spec_hash": spec_hash(SPEC),
         "parameters": {},
         "device": "cpu",
         "asked": {"quick": False, "limit": None},
