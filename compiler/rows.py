@@ -77,6 +77,7 @@ def family_rows(
     ]
     for part in parts:
         _report(family, part, found)
+    _report_scale(family, [part.layout for part in parts if part.layout.size], found)
     return tuple(parts)
 
 
@@ -224,6 +225,15 @@ def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None
         found.add(
             "PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval
         )
+
+
+def _report_scale(family: typed.TypedFamily, layouts: Sequence[PartLayout], found: Collector) -> None:
+    if family.scale is None or not layouts:
+        return
+    ranges = [width for layout in layouts for width in layout.range or (math.nan,)]
+    if not any(map(math.isnan, ranges)):
+        ends = dict.fromkeys(f"{end:.4g}" for end in (min(ranges), max(ranges)))
+        found.add("PD306", family.scale.span, family=family.name, ranges=" to ".join(ends))
 
 
 def _address(layout: PartLayout, address: str) -> str:

@@ -48,4 +48,12 @@ ENTRIES: tuple[Entry, ...] = (
         help=("correct these rows or leave them out, or declare a wider range",),
         severity=Severity.WARNING,
     ),
+    Entry(
+        "PD306",
+        "the scale of `{family}` is not used",
+        label="no entry takes it",
+        notes=("every entry is divided by its feasible range, which the declared ranges give: {ranges}",),
+        help=("drop it, or leave the quantity it bounds unbounded",),
+        severity=Severity.WARNING,
+    ),
 )

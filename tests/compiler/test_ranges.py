@@ -118,6 +118,29 @@ def test_rows_that_cannot_matter_or_cannot_hold(row: str, codes: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    ("family", "codes", "ranges"),
+    [
+        ("a scale 10: p <= 1", ["PD306"], "3"),
+        ("a[k in kind] scale 10: p + r.z[k] <= 1", ["PD306"], "3"),
+        ("a scale 10: -1 <= p <= 1", ["PD306"], "2"),
+        ("a: p <= 1", [], None),
+        ("a scale 10: q <= 1", [], None),
+        ("a scale 10: p == r.y", [], None),
+        ("a scale 10: q <= p", [], None),
+        ("a scale 10: p <= q <= 1", [], None),
+        ("a scale 10: -1 <= p <= q", [], None),
+    ],
+)
+def test_a_scale_that_no_entry_takes(family: str, codes: list[str], ranges: str | None) -> None:
+    source = Source("p.pdual", SPEC.replace("row: {row}", "{row}").format(row=family, minimize="p^2"))
+    spec, mistakes = read(source)
+    assert spec is not None, render_all(mistakes, source)
+    _, found = lower(spec, {})
+    assert [item.code for item in found] == codes
+    assert [dict(item.facts)["ranges"] for item in found] == ([] if ranges is None else [ranges])
+
+
+@pytest.mark.parametrize(
     ("minimize", "codes"),
     [
         ("log(r.y)", ["PD304"]),
