@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain
-from math import inf
 from pathlib import Path
 
 import torch
@@ -18,6 +17,7 @@ from pdual.dsl.typed import TypedField
 from pdual.dsl.types import ArrayType, FixedAxis, GraphType, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.graphs import GraphStore
+from pdual.runtime.limits import limits_of, rows_named
 from pdual.runtime.sources.embeddings import FILE, embed
 from pdual.runtime.sources.flora_files import Found, find_records
 from pdual.runtime.sources.flora_records import Graph, Records, read_records
@@ -115,10 +115,9 @@ def _check(field: TypedField, embeddings: Tensor, question: Tensor, found: Found
 
 
 def _outside(field: TypedField, rows: Tensor, total: int, found: Found) -> Refusal:
-    low, high = (-inf if field.low is None else field.low), (inf if field.high is None else field.high)
     return refuse(
-        "PD535", field.span, field=field.name, expected=f"numbers from {low:g} to {high:g}", found="others",
-        rows=f"row {int(rows[0])}", count=len(rows), total=total, file=found.folder,
+        "PD535", field.span, field=field.name, expected=f"numbers {limits_of(field)}", found="others",
+        rows=rows_named(rows.tolist()), count=len(rows), total=total, file=found.folder,
     )  # fmt: skip
 
 
