@@ -275,6 +275,14 @@ def test_a_sum_of_two_is_their_sum_and_one_of_three_knows_no_order() -> None:
     assert (found.lo, found.hi) == (exact.lo - slack, exact.hi + slack)
 
 
+@pytest.mark.parametrize("ends", [(-3.0, 1.0), (-1.0, 3.0)])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_mean_is_wider_by_its_roundings_alone(ends: tuple[float, float], count: int) -> None:
+    found = REDUCTIONS["mean"].interval([(Interval(*ends), TRUE)] * count)
+    slack = (count + 1) * sys.float_info.epsilon * 3.0
+    assert found == (math.nextafter(ends[0] - slack, -inf), math.nextafter(ends[1] + slack, inf))
+
+
 @pytest.mark.parametrize("signs", [1.0, -1.0])
 def test_a_long_sum_of_one_sign_keeps_it(signs: float) -> None:
     found = REDUCTIONS["sum"].interval([(Interval(*sorted((0.0, signs * 1e-3))), TRUE)] * 5 + [(point(0.0), TRUE)] * 3)

@@ -121,6 +121,14 @@ def test_every_operation_is_compared() -> None:
     assert set(ARGUMENTS) == set(OPERATIONS)
 
 
+def test_how_many_arguments_a_function_of_an_array_has() -> None:
+    assert {name: aggregate.arity for name, aggregate in AGGREGATES.items()} == {
+        "argmax": 1,
+        "top_mean": 2,
+        "bottom_mean": 2,
+    }
+
+
 def test_what_a_spec_may_call_by_name() -> None:
     """The rest is written with symbols, or comes from lowering."""
     named = "abs abs2 arg bce conj cos exp im log max min re relu sigmoid sin softplus sqrt tanh"

@@ -152,6 +152,7 @@ def _changes(node: ast.AST) -> list:
         and len(node.args) == 2
         and isinstance(node.func, ast.Name)
         and node.func.id not in COMMUTATIVE
+        and ast.dump(node.args[0]) != ast.dump(node.args[1])
     ):
         return [lambda: node.args.reverse()]
     return []
