@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Source
+from pdual.recovering import unseen
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions
 from pdual.understanding import ALL, understand
@@ -96,7 +97,8 @@ def compare(
                     began(reference)
                     performed[reference] = _performed(graphs[REFERENCE], source, context, options, reference, stop)
                 references[seed] = performed[reference]
-            recovery = _recovered(performed[trial], references[seed], families)
+            against = unseen(performed[trial].run, references[seed].run, families)
+            recovery = {name: item.scores for name, item in against.items()}
         ended.append(Ended(trial, performed[trial].metrics, recovery))
     return Comparison(
         performed[trials[0]].run.problem.name, tuple(duals), tuple(ended), tuple(families) if families else None
@@ -145,39 +147,3 @@ def _performed(
 def _generalises(outcome: Outcome) -> bool:
     held = [lane.multipliers for lane in outcome.run.lanes if lane.multipliers.active]
     return bool(held) and all(multipliers.generalises and multipliers.parameters for multipliers in held)
-
-
-def _recovered(outcome: Outcome, reference: Outcome, families: Sequence[str] | None) -> dict[str, Any]:
-    """On I_test: rows of the train split that this run's networks were not fitted on, and the reference saw."""
-    import torch
-
-    from pdual.runtime.duals.build import fit_positions
-    from pdual.runtime.evaluation import evaluate
-    from pdual.runtime.recovery import Reference, recovery
-
-    found = {}
-    others = {lane.name: lane for lane in reference.run.lanes}
-    for place, lane in enumerate(outcome.run.lanes):
-        train = lane.table.splits["train"]
-        fitted = fit_positions(train, outcome.run.problem.settings.fit, outcome.run.options.seed + place)
-        unseen = torch.ones(len(train), dtype=torch.bool, device=train.device)
-        unseen[fitted] = False
-        if not bool(unseen.any()) or not lane.multipliers.active:
-            continue
-        saw = others[lane.name].evaluate("train").multipliers
-        assert saw is not None
-        reads = lane.multipliers.reads
-        own = evaluate(
-            lane.program,
-            lane.table,
-            train[unseen],
-            lane.evaluation_batch,
-            lane.multipliers,
-            reads,
-            False,
-            lane.groups_of(train[unseen]),
-        )
-        against = Reference(REFERENCE, saw[unseen])
-        rho = lane.multipliers.rho_by_column
-        found[lane.name] = recovery(lane.program.layout, own, against, saw[~unseen], families, rho)
-    return found

@@ -12,16 +12,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pdual.dsl.diagnostics import Refusal
+from pdual.dsl.diagnostics import Refusal, refuse
 
 if TYPE_CHECKING:
+    from pdual.compiler.graph import Graph
+    from pdual.recovering import Capacity
+    from pdual.restoring import Restored
     from pdual.runtime.records import Metrics
 
 #: How a run is started in a process of its own.
 COMMAND = (sys.executable, "-m", "pdual.cli.start", "run")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """One run of a sweep: the values of its parameters, its seed, where it lies."""
 
@@ -97,3 +100,31 @@ def _metrics(folder: Path) -> Metrics | None:
         return found.metrics if found.record.status != "failed" else None
     except Refusal:
         return None
+
+
+def comparable(reference: Path, graphs: Sequence[Graph]) -> Restored:
+    """The run whose multipliers others are held against. Raises PD740 where a graph is another problem; duals may differ."""
+    from pdual.compiler.sameness import differs
+    from pdual.restoring import restored
+
+    whole = restored(reference)
+    for graph in graphs:
+        subject = differs(graph, whole.graph, objective=whole.options.minimize)
+        if subject is not None:
+            raise refuse("PD740", run=reference, subject=subject)
+    return whole
+
+
+def measured(found: Sequence[Ended], reference: Restored) -> dict[Trial, Mapping[str, Capacity]]:
+    """How near the multipliers of every run that ended come to the reference's, by data set. Raises PD740 where it saw other rows."""
+    from pdual.recovering import capacity
+    from pdual.restoring import restored
+
+    capacities: dict[Trial, Mapping[str, Capacity]] = {}
+    for item in found:
+        if item.metrics is not None:
+            own = restored(item.trial.folder)
+            if own.record.data != reference.record.data:
+                raise refuse("PD740", run=reference.folder.path, subject="the rows")
+            capacities[item.trial] = capacity(own.run, reference.run)
+    return capacities

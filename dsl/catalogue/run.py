@@ -317,6 +317,11 @@ ENTRIES: tuple[Entry, ...] = (
         help=("leave out the spec, `--set` and `--dual`: those of the run are taken",),
     ),
     Entry(
+        "PD740",
+        "`{run}` solved another problem than the runs that are held against it: {subject} differ",
+        help=("name a run of the same spec, parameters and data; how multipliers are held may differ",),
+    ),
+    Entry(
         "PD790",
         "`{found}` is no code of a diagnostic",
         help=("did you mean `{near}`?",),

@@ -12,7 +12,12 @@ import typer
 from pdual.cli.options import DeviceChoice, JsonOption, SetOption, SpecArgument, assignments, data_files
 
 if TYPE_CHECKING:
-    from pdual.sweeping import Ended
+    from pdual.compiler.graph import Graph
+    from pdual.recovering import Capacity
+    from pdual.sweeping import Ended, Trial
+
+
+NO_REFERENCE: Mapping[Trial, Mapping[str, Capacity]] = {}
 
 
 def sweep(
@@ -40,6 +45,14 @@ def sweep(
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="At most N rows of each split.", min=1, show_default=False)
     ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="A pointwise run of the problem: how near the multipliers come to its own.",
+            show_default=False,
+        ),
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Logs for TensorBoard, too.")] = False,
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
@@ -48,13 +61,14 @@ def sweep(
     from pdual.cli import output
     from pdual.cli.interrupt import Interrupt
     from pdual.runtime.execute import default_workers
-    from pdual.sweeping import Trial, trials
+    from pdual.sweeping import comparable, measured, trials
     from pdual.sweeping import sweep as swept
 
     values = {name: _values(name, written) for name, written in assignments(over, "--over", "NAME=V1,V2").items()}
     planned = trials(values, seeds, out or Path("runs") / f"sweep-{Path(spec).stem}")
     fixed = assignments(sets, "--set")
-    _check(spec, [{**fixed, **trial.values} for trial in planned], data_files(data))
+    graphs = _check(spec, [{**fixed, **trial.values} for trial in planned], data_files(data))
+    whole = None if reference is None else comparable(reference, graphs)
     arguments = ["--device", device.value, *(["--quick"] if quick else []), *(["--tensorboard"] if tensorboard else [])]
     arguments += ["--limit", str(limit)] if limit is not None else []
     for option, written in (("--set", sets), ("--dual", dual), ("--data", data)):
@@ -71,12 +85,13 @@ def sweep(
 
     with Interrupt() as interrupt:
         found = swept(spec, planned, arguments, jobs or default_workers(), began, ended, interrupt.asked)
+    capacities = NO_REFERENCE if whole is None or interrupt.came else measured(found, whole)
     failed = any(item.code not in (output.FINE, output.INTERRUPTED) for item in found)
     code = output.INTERRUPTED if interrupt.came else output.RUN_FAILED if failed else output.FINE
     if json:
-        output.document("sweep", code, (), None, trials=[_as_json(item) for item in found])
+        output.document("sweep", code, (), None, trials=[_as_json(item, capacities.get(item.trial)) for item in found])
     else:
-        for line in lines(list(values), found):
+        for line in lines(list(values), found, capacities):
             print(line)
     return code
 
@@ -87,18 +102,25 @@ def _values(name: str, written: str) -> list[str]:
     return list(dict.fromkeys(names(written, f"--over {name}")))
 
 
-def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> None:
+def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> list[Graph]:
     """Refuse before anything runs what no run would accept."""
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
     from pdual.understanding import understand
 
     found = find(spec)
+    graphs = []
     for overrides in every:
-        understand(found.source, overrides, context=SourceContext(folder=found.folder, files=files)).refuse()
+        understood = understand(found.source, overrides, context=SourceContext(folder=found.folder, files=files))
+        understood.refuse()
+        assert understood.graph is not None
+        graphs.append(understood.graph)
+    return graphs
 
 
-def lines(names: Sequence[str], found: Sequence[Ended]) -> Iterator[str]:
+def lines(
+    names: Sequence[str], found: Sequence[Ended], capacities: Mapping[Trial, Mapping[str, Capacity]] = NO_REFERENCE
+) -> Iterator[str]:
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
     from pdual.explaining.render import table
@@ -106,10 +128,12 @@ def lines(names: Sequence[str], found: Sequence[Ended]) -> Iterator[str]:
     groups: dict[tuple[str, ...], list[Ended]] = {}
     for item in found:
         groups.setdefault(tuple(item.trial.values.values()), []).append(item)
-    columns = {key: _numbers(items) for key, items in groups.items()}
+    columns = {key: {**_numbers(items), **_reached(items, capacities)} for key, items in groups.items()}
     heads = list(dict.fromkeys(head for column in columns.values() for head in column))
     rows = [[*key, *(column.get(head, NONE) for head in heads)] for key, column in columns.items()]
     yield from table([[*names, *heads], *rows])
+    if capacities and not any(capacities.values()):
+        yield "nothing to hold against the reference: no networks hold multipliers, or they were fitted on every row (`fit` below 1 in `solve`)"
     for item in found:
         if item.metrics is None:
             yield f"failed: {item.trial.folder} (exit code {item.code}): {item.said}"
@@ -142,12 +166,38 @@ def _numbers(items: Sequence[Ended]) -> dict[str, str]:
     return found
 
 
-def _as_json(item: Ended) -> dict[str, object]:
+def _reached(items: Sequence[Ended], capacities: Mapping[Trial, Mapping[str, Capacity]]) -> dict[str, str]:
+    from pdual.cli.recoveries import spread
+
+    own = [capacity for item in items for capacity in capacities.get(item.trial, {}).values()]
+    if not own:
+        return {}
+    found = {}
+    for score in ("auc", "ndcg"):
+        for rows in ("fitted", "unseen"):
+            found[f"{score.upper()}, {rows}"] = spread(
+                [getattr(getattr(item, rows).scores, score) for item in own], ".3f"
+            )
+    found["approximation"] = spread([item.approximation for item in own], ".3g")
+    found["generalisation"] = spread([item.generalisation for item in own], ".3g")
+    return found
+
+
+def _as_json(item: Ended, capacities: Mapping[str, Capacity] | None) -> dict[str, object]:
     return {
         "values": dict(item.trial.values),
         "seed": item.trial.seed,
         "folder": str(item.trial.folder),
         "exit_code": item.code,
         "said": item.said,
+        "capacity": {
+            name: {
+                "fitted": own.fitted.scores.model_dump(mode="json"),
+                "unseen": own.unseen.scores.model_dump(mode="json"),
+                "approximation": own.approximation,
+                "generalisation": own.generalisation,
+            }
+            for name, own in (capacities or {}).items()
+        },
         "metrics": None if item.metrics is None else item.metrics.model_dump(mode="json", by_alias=True),
     }

@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from running import say
 
 from pdual.cli.sweep import lines
+from pdual.restoring import restored
+from pdual.runtime.duals.build import fit_positions
 from pdual.runtime.records import Metrics, MultiplierMetrics, SplitMetrics, Timing
 from pdual.sweeping import Ended, Trial, trials
 
@@ -52,6 +55,56 @@ def test_one_that_fails_leaves_the_others_alone(capsys) -> None:
     assert (bad["metrics"], bad["exit_code"]) == (None, 4)
     assert bad["said"].startswith("error[PD601]")
     assert said.err.count("error[PD601]") == 1
+
+
+@pytest.fixture
+def halves(here: Path, capsys) -> Path:
+    """The spec with multipliers that are fitted on half of the rows, and a run with a table of its own."""
+    (here / "halves.pdual").write_text(SPEC.replace("outer = 3", "outer = 20, fit = 0.5").replace("p.y + 0.1", "1.5"))
+    assert say(capsys, "run", "halves.pdual", "--dual", "pointwise", "--seed", "5", "--out", "table", "-q").code == 0
+    return here
+
+
+@pytest.mark.usefixtures("halves")
+def test_capacity_is_how_near_multipliers_come_to_a_tables(capsys) -> None:
+    """The paper's capacity figure: ranking and distance on the rows of the fit and on the others, against run folders read again."""
+    command = ["sweep", "halves.pdual", "--over", "width=2,16", "--reference", "table", "--jobs", "1", "--out", "there"]
+    said = say(capsys, *command, "-q", "--json")
+    assert said.code == 0
+    table = restored(Path("table")).run.lanes[0].evaluate("train")
+    for trial in said.json["trials"]:
+        run = restored(Path(trial["folder"])).run
+        lane, found = run.lanes[0], trial["capacity"]["points"]
+        fitted = torch.zeros(32, dtype=torch.bool)
+        fitted[fit_positions(lane.table.splits["train"], 0.5, run.options.seed)] = True
+        assert int(fitted.sum()) == 16
+        apart = (lane.evaluate("train").multipliers - table.multipliers).abs()
+        near, far = float(apart[fitted].mean()), float(apart[~fitted].mean())
+        assert found["approximation"] == pytest.approx(near, rel=1e-5)
+        assert found["generalisation"] == pytest.approx(far - near, rel=1e-4, abs=1e-7)
+        assert (found["fitted"]["rows"], found["unseen"]["rows"]) == (16, 16)
+        assert 0 <= found["unseen"]["auc"] <= 1
+    shown = say(capsys, *command, "-q").out.splitlines()
+    assert all(
+        head in shown[0] for head in ("AUC, fitted", "AUC, unseen", "NDCG, unseen", "approximation", "generalisation")
+    )
+
+
+@pytest.mark.usefixtures("halves")
+def test_a_reference_solved_the_same_problem(capsys) -> None:
+    command = ["sweep", "halves.pdual", "--jobs", "1", "--out", "there", "-q", "--reference", "table"]
+    said = say(capsys, *command, "--over", "shift=1,2")
+    assert (said.code, said.out, Path("there").exists()) == (2, "", False)
+    assert (
+        "error[PD740]: `table` solved another problem than the runs that are held against it: the constraints differ"
+        in said.err
+    )
+    said = say(capsys, *command, "--over", "width=2", "--limit", "20")
+    assert (
+        "error[PD740]: `table` solved another problem than the runs that are held against it: the rows differ"
+        in said.err
+    )
+    assert say(capsys, *command, "--over", "width=3", "--dual", "pointwise").out.count("nothing to hold against") == 1
 
 
 def ended(width: str, seed: int, objective: float | None) -> Ended:

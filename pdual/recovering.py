@@ -1,0 +1,98 @@
+"""A run's multipliers against those of another run that saw the same rows: on rows that they were fitted on, and on rows that they were not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pdual.runtime.lanes import Lane
+    from pdual.runtime.records import Recovery
+    from pdual.runtime.run import Run
+
+
+@dataclass(frozen=True)
+class Against:
+    """On some train rows: how they rank, and the mean |lam - lam of the reference| over live entries, scaled."""
+
+    scores: Recovery
+    distance: float
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What multipliers of this form reach (method.md, "What is measured"): on I_fit, and on I_test, which they were not fitted on."""
+
+    fitted: Against
+    unseen: Against
+
+    @property
+    def approximation(self) -> float:
+        """Mean |lam_phi - lam_pw| on I_fit."""
+        return self.fitted.distance
+
+    @property
+    def generalisation(self) -> float:
+        """By how much the distance on I_test is larger."""
+        return self.unseen.distance - self.fitted.distance
+
+
+def unseen(run: Run, reference: Run, families: Sequence[str] | None = None) -> dict[str, Against]:
+    """By data set, on the train rows that no network was fitted on; nothing where there are none, or no multipliers."""
+    found = {}
+    for lane, fitted in _fitted(run):
+        if not bool(fitted.all()):
+            found[lane.name] = _against(lane, _saw(lane, reference), ~fitted, fitted, families)
+    return found
+
+
+def capacity(run: Run, reference: Run) -> dict[str, Capacity]:
+    """By data set with multipliers that were fitted on a part of the train rows (``fit`` below 1)."""
+    found = {}
+    for lane, fitted in _fitted(run):
+        if lane.multipliers.generalises and not bool(fitted.all()):
+            saw = _saw(lane, reference)
+            own = _against(lane, saw, fitted, fitted, None)
+            found[lane.name] = Capacity(own, _against(lane, saw, ~fitted, fitted, None))
+    return found
+
+
+def _fitted(run: Run) -> list[tuple[Lane, Tensor]]:
+    """Every lane with multipliers, and which of its train rows, [rows], its networks were fitted on."""
+    import torch
+
+    from pdual.runtime.duals.build import fit_positions
+
+    found = []
+    for place, lane in enumerate(run.lanes):
+        if lane.multipliers.active:
+            train = lane.table.splits["train"]
+            fitted = torch.zeros(len(train), dtype=torch.bool, device=train.device)
+            fitted[fit_positions(train, run.problem.settings.fit, run.options.seed + place)] = True
+            found.append((lane, fitted))
+    return found
+
+
+def _saw(lane: Lane, reference: Run) -> Tensor:
+    """The reference's multipliers of the train rows: [rows, columns]."""
+    found = next(item for item in reference.lanes if item.name == lane.name).evaluate("train").multipliers
+    assert found is not None
+    return found
+
+
+def _against(lane: Lane, saw: Tensor, rows: Tensor, fitted: Tensor, families: Sequence[str] | None) -> Against:
+    """``rows`` and those ``fitted``, whose mean reference is the row ``constant``: [train rows] bool."""
+    from pdual.runtime.evaluation import evaluate
+    from pdual.runtime.recovery import Reference, recovery
+
+    ids = lane.table.splits["train"][rows]
+    batch, groups, held = lane.evaluation_batch, lane.groups_of(ids), lane.multipliers
+    own = evaluate(lane.program, lane.table, ids, batch, held, held.reads, rows is fitted, groups)
+    assert own.multipliers is not None
+    rho = held.rho_by_column
+    scores = recovery(lane.program.layout, own, Reference("pointwise", saw[rows]), saw[fitted], families, rho)
+    apart = (own.multipliers - saw[rows]).double().abs()
+    return Against(scores, float((apart if own.mask is None else apart[own.mask]).mean()))
