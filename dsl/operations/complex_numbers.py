@@ -62,7 +62,11 @@ def _emit_atan2() -> Callable[..., Any]:
 
     def atan2(y: Any, x: Any) -> Any:
         elsewhere = torch.logical_or(x, y)
-        return torch.atan2(torch.where(elsewhere, y, 0.0), torch.where(elsewhere, x, 1.0))
+        fixed_y, fixed_x = y.detach(), x.detach()
+        # Where 1 / (x^2 + y^2) is not a number, as at the origin, the derivative is 0.
+        steady = torch.isfinite((fixed_y * fixed_y + fixed_x * fixed_x).reciprocal())
+        still_y, still_x = torch.where(elsewhere, fixed_y, 0.0), torch.where(elsewhere, fixed_x, 1.0)
+        return torch.atan2(torch.where(steady, y, still_y), torch.where(steady, x, still_x))
 
     return atan2
 

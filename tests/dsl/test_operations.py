@@ -121,6 +121,23 @@ def test_every_operation_is_compared() -> None:
     assert set(ARGUMENTS) == set(OPERATIONS)
 
 
+@pytest.mark.parametrize("size", [5.6411e-162, 1e-154, 1e-170, 5e-324, 0.0])
+@pytest.mark.parametrize("place", [(1.0, -0.5), (1.0, 0.0), (0.0, -1.0), (1.0, -1e-46)])
+def test_the_slope_of_an_angle_is_finite_however_near_the_origin(size: float, place: tuple[float, float]) -> None:
+    """Its derivative is x / (x^2 + y^2), and a square may be too small for a number: found by `pdual verify opf30_direct`."""
+    emit = OPERATIONS["atan2"].emit
+    assert emit is not None
+    y, x = (torch.tensor(size * part, dtype=torch.float64, requires_grad=True) for part in place)
+    angle = emit()(y, x)
+    angle.backward()
+    assert angle.item() == OPERATIONS["atan2"].meaning(y.item(), x.item())
+    assert math.isfinite(y.grad.item())
+    assert math.isfinite(x.grad.item())
+    if size >= 1e-154 and place[1] == -0.5:
+        assert y.grad.item() == pytest.approx(x.item() / (y.item() ** 2 + x.item() ** 2))
+        assert x.grad.item() == pytest.approx(-y.item() / (y.item() ** 2 + x.item() ** 2))
+
+
 def test_how_many_arguments_a_function_of_an_array_has() -> None:
     assert {name: aggregate.arity for name, aggregate in AGGREGATES.items()} == {
         "argmax": 1,
