@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Source
-from pdual.recovering import unseen
+from pdual.recovering import saw, unseen
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions
 from pdual.understanding import ALL, understand
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from pdual.runtime.execute import Outcome
     from pdual.runtime.records import Metrics, Recovery
 
@@ -85,7 +87,7 @@ def compare(
     for trial in trials:
         began(trial)
         performed[trial] = _performed(graphs[trial.dual], source, context, options, trial, stop)
-    references: dict[int, Outcome] = {}
+    references: dict[int, Mapping[str, Tensor]] = {}
     ended = []
     for trial in trials:
         recovery: Mapping[str, Recovery] = {}
@@ -96,8 +98,8 @@ def compare(
                 if reference not in performed:
                     began(reference)
                     performed[reference] = _performed(graphs[REFERENCE], source, context, options, reference, stop)
-                references[seed] = performed[reference]
-            against = unseen(performed[trial].run, references[seed].run, families)
+                references[seed] = saw(performed[reference].run)
+            against = unseen(performed[trial].run, references[seed], families)
             recovery = {name: item.scores for name, item in against.items()}
         ended.append(Ended(trial, performed[trial].metrics, recovery))
     return Comparison(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,23 +40,34 @@ class Capacity:
         return self.unseen.distance - self.fitted.distance
 
 
-def unseen(run: Run, reference: Run, families: Sequence[str] | None = None) -> dict[str, Against]:
+def saw(reference: Run) -> dict[str, Tensor]:
+    """By data set with multipliers, those that a run has of its train rows: [rows, columns]."""
+    found = {}
+    for lane in reference.lanes:
+        if lane.multipliers.active:
+            multipliers = lane.evaluate("train").multipliers
+            assert multipliers is not None
+            found[lane.name] = multipliers
+    return found
+
+
+def unseen(run: Run, reference: Mapping[str, Tensor], families: Sequence[str] | None = None) -> dict[str, Against]:
     """By data set, on the train rows that no network was fitted on; nothing where there are none, or no multipliers."""
     found = {}
     for lane, fitted in _fitted(run):
         if not bool(fitted.all()):
-            found[lane.name] = _against(lane, _saw(lane, reference), ~fitted, fitted, families)
+            found[lane.name] = _against(lane, reference[lane.name], ~fitted, fitted, families)
     return found
 
 
-def capacity(run: Run, reference: Run) -> dict[str, Capacity]:
-    """By data set with multipliers that were fitted on a part of the train rows (``fit`` below 1)."""
+def capacity(run: Run, reference: Mapping[str, Tensor]) -> dict[str, Capacity]:
+    """By data set where the reference has multipliers, and the run some that were fitted on a part of the train rows (``fit`` below 1)."""
     found = {}
     for lane, fitted in _fitted(run):
-        if lane.multipliers.generalises and not bool(fitted.all()):
-            saw = _saw(lane, reference)
-            own = _against(lane, saw, fitted, fitted, None)
-            found[lane.name] = Capacity(own, _against(lane, saw, ~fitted, fitted, None))
+        if lane.name in reference and lane.multipliers.generalises and not bool(fitted.all()):
+            known = reference[lane.name]
+            own = _against(lane, known, fitted, fitted, None)
+            found[lane.name] = Capacity(own, _against(lane, known, ~fitted, fitted, None))
     return found
 
 
@@ -76,15 +87,8 @@ def _fitted(run: Run) -> list[tuple[Lane, Tensor]]:
     return found
 
 
-def _saw(lane: Lane, reference: Run) -> Tensor:
-    """The reference's multipliers of the train rows: [rows, columns]."""
-    found = next(item for item in reference.lanes if item.name == lane.name).evaluate("train").multipliers
-    assert found is not None
-    return found
-
-
-def _against(lane: Lane, saw: Tensor, rows: Tensor, fitted: Tensor, families: Sequence[str] | None) -> Against:
-    """``rows`` and those ``fitted``, whose mean reference is the row ``constant``: [train rows] bool."""
+def _against(lane: Lane, reference: Tensor, rows: Tensor, fitted: Tensor, families: Sequence[str] | None) -> Against:
+    """``reference``: its multipliers of the train rows. ``rows`` and those ``fitted``, whose mean reference is the row ``constant``: [train rows] bool."""
     from pdual.runtime.evaluation import evaluate
     from pdual.runtime.recovery import Reference, recovery
 
@@ -93,6 +97,8 @@ def _against(lane: Lane, saw: Tensor, rows: Tensor, fitted: Tensor, families: Se
     own = evaluate(lane.program, lane.table, ids, batch, held, held.reads, rows is fitted, groups)
     assert own.multipliers is not None
     rho = held.rho_by_column
-    scores = recovery(lane.program.layout, own, Reference("pointwise", saw[rows]), saw[fitted], families, rho)
-    apart = (own.multipliers - saw[rows]).double().abs()
+    scores = recovery(
+        lane.program.layout, own, Reference("pointwise", reference[rows]), reference[fitted], families, rho
+    )
+    apart = (own.multipliers - reference[rows]).double().abs()
     return Against(scores, float((apart if own.mask is None else apart[own.mask]).mean()))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMMAND = (sys.executable, "-m", "pdual.cli.start", "run")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Trial:
     """One run of a sweep: the values of its parameters, its seed, where it lies."""
 
@@ -115,16 +115,17 @@ def comparable(reference: Path, graphs: Sequence[Graph]) -> Restored:
     return whole
 
 
-def measured(found: Sequence[Ended], reference: Restored) -> dict[Trial, Mapping[str, Capacity]]:
-    """How near the multipliers of every run that ended come to the reference's, by data set. Raises PD740 where it saw other rows."""
-    from pdual.recovering import capacity
+def measured(found: Sequence[Ended], reference: Restored) -> dict[Path, Mapping[str, Capacity]]:
+    """How near the multipliers of every run that ended come to the reference's, by folder and data set. Raises PD740 where it saw other rows."""
+    from pdual.recovering import capacity, saw
     from pdual.restoring import restored
 
-    capacities: dict[Trial, Mapping[str, Capacity]] = {}
+    known = saw(reference.run)
+    capacities: dict[Path, Mapping[str, Capacity]] = {}
     for item in found:
         if item.metrics is not None:
             own = restored(item.trial.folder)
             if own.record.data != reference.record.data:
                 raise refuse("PD740", run=reference.folder.path, subject="the rows")
-            capacities[item.trial] = capacity(own.run, reference.run)
+            capacities[item.trial.folder] = capacity(own.run, known)
     return capacities

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pdual.sweeping import Ended, Trial
 
 
-NO_REFERENCE: Mapping[Trial, Mapping[str, Capacity]] = {}
+NO_REFERENCE: Mapping[Path, Mapping[str, Capacity]] = {}
 
 
 def sweep(
@@ -89,7 +89,9 @@ def sweep(
     failed = any(item.code not in (output.FINE, output.INTERRUPTED) for item in found)
     code = output.INTERRUPTED if interrupt.came else output.RUN_FAILED if failed else output.FINE
     if json:
-        output.document("sweep", code, (), None, trials=[_as_json(item, capacities.get(item.trial)) for item in found])
+        output.document(
+            "sweep", code, (), None, trials=[_as_json(item, capacities.get(item.trial.folder, {})) for item in found]
+        )
     else:
         for line in lines(list(values), found, capacities):
             print(line)
@@ -119,7 +121,7 @@ def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Pa
 
 
 def lines(
-    names: Sequence[str], found: Sequence[Ended], capacities: Mapping[Trial, Mapping[str, Capacity]] = NO_REFERENCE
+    names: Sequence[str], found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]] = NO_REFERENCE
 ) -> Iterator[str]:
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
@@ -133,7 +135,10 @@ def lines(
     rows = [[*key, *(column.get(head, NONE) for head in heads)] for key, column in columns.items()]
     yield from table([[*names, *heads], *rows])
     if capacities and not any(capacities.values()):
-        yield "nothing to hold against the reference: no networks hold multipliers, or they were fitted on every row (`fit` below 1 in `solve`)"
+        yield (
+            "nothing to hold against the reference: it has no multipliers, no networks hold those of the runs, "
+            "or they were fitted on every row (`fit` below 1 in `solve`)"
+        )
     for item in found:
         if item.metrics is None:
             yield f"failed: {item.trial.folder} (exit code {item.code}): {item.said}"
@@ -166,10 +171,10 @@ def _numbers(items: Sequence[Ended]) -> dict[str, str]:
     return found
 
 
-def _reached(items: Sequence[Ended], capacities: Mapping[Trial, Mapping[str, Capacity]]) -> dict[str, str]:
+def _reached(items: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]]) -> dict[str, str]:
     from pdual.cli.recoveries import spread
 
-    own = [capacity for item in items for capacity in capacities.get(item.trial, {}).values()]
+    own = [capacity for item in items for capacity in capacities.get(item.trial.folder, {}).values()]
     if not own:
         return {}
     found = {}
@@ -183,7 +188,7 @@ def _reached(items: Sequence[Ended], capacities: Mapping[Trial, Mapping[str, Cap
     return found
 
 
-def _as_json(item: Ended, capacities: Mapping[str, Capacity] | None) -> dict[str, object]:
+def _as_json(item: Ended, capacities: Mapping[str, Capacity]) -> dict[str, object]:
     return {
         "values": dict(item.trial.values),
         "seed": item.trial.seed,
@@ -197,7 +202,7 @@ def _as_json(item: Ended, capacities: Mapping[str, Capacity] | None) -> dict[str
                 "approximation": own.approximation,
                 "generalisation": own.generalisation,
             }
-            for name, own in (capacities or {}).items()
+            for name, own in capacities.items()
         },
         "metrics": None if item.metrics is None else item.metrics.model_dump(mode="json", by_alias=True),
     }

@@ -105,6 +105,9 @@ def test_a_reference_solved_the_same_problem(capsys) -> None:
         in said.err
     )
     assert say(capsys, *command, "--over", "width=3", "--dual", "pointwise").out.count("nothing to hold against") == 1
+    assert say(capsys, "run", "halves.pdual", "--dual", "none", "--out", "bare", "-q").code == 0
+    said = say(capsys, *command[:-1], "bare", "--over", "width=2", "--out", "beside")
+    assert (said.code, said.out.count("nothing to hold against the reference: it has no multipliers")) == (0, 1)
 
 
 def ended(width: str, seed: int, objective: float | None) -> Ended:

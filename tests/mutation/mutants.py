@@ -5,9 +5,8 @@
 One line of source is changed at a time (sign, min for max, swapped operands, a constant, a dropped detach or minus, the other end of an
 interval, the other part of a complex number). A mutant is killed by ``pdual verify`` on a spec that uses everything or by the generated
 suite (tests of operations, intervals, agreement of the two executions) and the tests of the duals, whichever is tried first; the rest survive
-and are listed. All of
-them take hours: ``--results`` keeps what is known, a JSON line a mutant, and goes on from there; ``--share`` tries one part of several, so that
-processes can go side by side. Needs a system with fork.
+and are listed. All of them take hours: ``--results`` keeps what is known, a JSON line a mutant, and goes on from there; ``--share`` tries one
+part of several, so that processes can go side by side. Needs a system with fork.
 """
 
 from __future__ import annotations
@@ -241,6 +240,7 @@ def _falls(files: tuple[str, ...]) -> bool:
     quiet = [
         "-x",
         "-q",
+        "--tb=no",
         "-p",
         "no:cacheprovider",
         "-p",
