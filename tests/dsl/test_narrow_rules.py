@@ -222,6 +222,15 @@ def test_a_limit_of_a_function_is_not_rounded_outward(name: str, expected: tuple
         assert slopes(name, [Interval(-inf, inf)]) == ((0.0, 1.0 if name == "tanh" else 0.25),)
 
 
+def test_a_logarithm_has_no_lowest_value_where_its_argument_reaches_zero() -> None:
+    rule = OPERATIONS["log"].interval
+    assert rule is not None
+    for low in (-1.0, 0.0):
+        found = rule(Interval(low, 1.0))
+        assert found.lo == -inf
+        assert found.hi == pytest.approx(0.0, abs=1e-12)
+
+
 def test_the_angle_of_nothing_is_zero_whatever_the_signs_of_its_zeros() -> None:
     for x in (0.0, -0.0):
         for y in (0.0, -0.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -526,6 +527,13 @@ def test_latex_is_balanced_and_holds_the_arguments(name: str) -> None:
     assert all(argument in text for argument in names)
     assert text.count("{") == text.count("}")
     assert text.count(r"\left") == text.count(r"\right")
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "tanh"])
+def test_latex_names_the_function_that_sympy_calls_so(name: str) -> None:
+    found = re.match(r"\\operatorname\{([a-z]+)\}", OPERATIONS[name].latex("alpha"))
+    assert found is not None
+    assert float(getattr(sympy, found[1])(sympy.Float(0.7))) == pytest.approx(OPERATIONS[name].meaning(0.7))
 
 
 # --- reductions and functions of arrays --------------------------------------------------------------------
