@@ -228,6 +228,17 @@ def test_meaning_at_the_edges(name: str, arguments: tuple[Any, ...], expected: f
 
 # --- derivatives -------------------------------------------------------------------------------------------
 
+
+@pytest.mark.parametrize("name", ["equal", "unequal"])
+@pytest.mark.parametrize("imaginary", [0.0, 1.0, 2.0])
+def test_a_real_number_equals_a_complex_one_without_imaginary_part(name: str, imaginary: float) -> None:
+    operation = OPERATIONS[name]
+    same = (imaginary == 0) == (name == "equal")
+    for arguments in ((2.0, complex(2.0, imaginary)), (complex(2.0, imaginary), 2.0)):
+        assert plain(run(operation, *map(tensor, arguments))) is same
+        assert operation.meaning(*arguments) is same
+
+
 #: Points away from kinks, where one is; a complex argument is differentiated in both parts.
 SMOOTH_POINTS: Mapping[str, Sequence[tuple[float | complex, ...]]] = {
     "add": [(0.3, -1.2), (1 + 2j, 0.5 - 1j)],
