@@ -61,7 +61,7 @@ def _emit_atan2() -> Callable[..., Any]:
     import torch
 
     def atan2(y: Any, x: Any) -> Any:
-        still_y, still_x = y.detach() + 0.0, x.detach() + 0.0  # a zero is not negative: the angle of (0, 0) is 0
+        still_y, still_x = y.detach(), x.detach() + 0.0  # a zero is not negative there: the angle of (0, 0) is 0
         # Where 1 / (x^2 + y^2) is not a number, as at the origin, the derivative is 0.
         steady = torch.addcmul(still_y * still_y, still_x, still_x).reciprocal() < torch.inf
         return torch.atan2(torch.where(steady, y, still_y), torch.where(steady, x, still_x))
