@@ -23,7 +23,7 @@ class Kind:
     unseen: int
     relative: float
     furthest: float | None
-    far: float | None = 1e-3
+    far: float = 1e-3
     gap: float = 1e-3
     model: str = "free()"
 
@@ -48,13 +48,12 @@ LEARNED = Kind("learned", _NETWORK, f"outer = 20, {_descent(256, 30)}, {_ASCENT}
 #: A formula of a network's outputs, in the shipped specs' form: cap times a sigmoid, tanh for an equality. Neither reaches 0 exactly.
 FORMULA = Kind("formula", "formula", f"outer = 20, {_descent(256, 30)}, {_FIT}", 256, 128, 0.05, None)
 
-#: A model that reads z too: x at unseen z is its own. A network of this size and training is 5e-4 to 1.5e-3 from x* in the mean, which is
-#: told and no bar; its objective and violation are held to theirs.
+#: A model that reads z too: x at unseen z is its own. With 64 units and fewer steps it was 1.1e-3 to 1.5e-3 from x* in the mean on three programs.
 AMORTISED = Kind(
     "learned, mlp", _NETWORK,
-    "outer = 60, descent = adam(lr = 3e-3, batch = 256, steps = 300, schedule = cosine(final = 0.001)), "
+    "outer = 80, descent = adam(lr = 2e-3, batch = 256, steps = 400, schedule = cosine(final = 0.001)), "
     "ascent = adam(lr = 3e-3, batch = 128, steps = 60, schedule = cosine(final = 0.01))",
-    4096, 512, 0.05, None, far=None, model="mlp(hidden = [64, 64])",
+    4096, 512, 0.05, None, model="mlp(hidden = [128, 128])",
 )  # fmt: skip
 
 KINDS = (POINTWISE, HYBRID, SHARED, LEARNED, FORMULA, AMORTISED)

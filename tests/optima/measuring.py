@@ -77,9 +77,8 @@ def bars(kind: Kind, own: Solved, unseen: Solved) -> list[Held]:
         Held("E |lam - lam*| / E |lam*|, unseen", unseen.relative, kind.relative),
         Held("|E l0 - P*| / P*", own.gap, kind.gap),
         Held("mean violation", float(own.violation.mean()), kind.gap),
+        Held("mean |x - x*|", float(own.off.mean()), kind.far),
     ]
-    if kind.far is not None:
-        found.append(Held("mean |x - x*|", float(own.off.mean()), kind.far))
     if kind.furthest is not None:
         found.append(Held("largest |lam - lam*|", own.furthest, kind.furthest))
     if not kind.model.startswith("free"):
