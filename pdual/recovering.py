@@ -56,7 +56,7 @@ def unseen(run: Run, reference: Mapping[str, Tensor], families: Sequence[str] | 
     found = {}
     for lane, fitted in _fitted(run):
         if not bool(fitted.all()):
-            found[lane.name] = _against(lane, reference[lane.name], ~fitted, fitted, families)
+            found[lane.name] = _against(lane, reference[lane.name], fitted, False, families)
     return found
 
 
@@ -66,8 +66,9 @@ def capacity(run: Run, reference: Mapping[str, Tensor]) -> dict[str, Capacity]:
     for lane, fitted in _fitted(run):
         if lane.name in reference and lane.multipliers.generalises and not bool(fitted.all()):
             known = reference[lane.name]
-            own = _against(lane, known, fitted, fitted, None)
-            found[lane.name] = Capacity(own, _against(lane, known, ~fitted, fitted, None))
+            found[lane.name] = Capacity(
+                fitted=_against(lane, known, fitted, True, None), unseen=_against(lane, known, fitted, False, None)
+            )
     return found
 
 
@@ -87,14 +88,17 @@ def _fitted(run: Run) -> list[tuple[Lane, Tensor]]:
     return found
 
 
-def _against(lane: Lane, reference: Tensor, rows: Tensor, fitted: Tensor, families: Sequence[str] | None) -> Against:
-    """``reference``: its multipliers of the train rows. ``rows`` and those ``fitted``, whose mean reference is the row ``constant``: [train rows] bool."""
+def _against(lane: Lane, reference: Tensor, fitted: Tensor, seen: bool, families: Sequence[str] | None) -> Against:
+    """``reference``: its multipliers of the train rows. ``fitted``: [train rows] bool; its mean reference is the row ``constant``, and it
+    is scored where ``seen``, the other rows where not.
+    """
     from pdual.runtime.evaluation import evaluate
     from pdual.runtime.recovery import Reference, recovery
 
+    rows = fitted if seen else ~fitted
     ids = lane.table.splits["train"][rows]
     batch, groups, held = lane.evaluation_batch, lane.groups_of(ids), lane.multipliers
-    own = evaluate(lane.program, lane.table, ids, batch, held, held.reads, rows is fitted, groups)
+    own = evaluate(lane.program, lane.table, ids, batch, held, held.reads, seen, groups)
     assert own.multipliers is not None
     rho = held.rho_by_column
     scores = recovery(

@@ -67,7 +67,8 @@ def sweep(
     values = {name: _values(name, written) for name, written in assignments(over, "--over", "NAME=V1,V2").items()}
     planned = trials(values, seeds, out or Path("runs") / f"sweep-{Path(spec).stem}")
     fixed = assignments(sets, "--set")
-    graphs = _check(spec, [{**fixed, **trial.values} for trial in planned], data_files(data))
+    apart = {tuple(trial.values.items()): {**fixed, **trial.values} for trial in planned}  # seeds make no other problem
+    graphs = _check(spec, list(apart.values()), data_files(data))
     whole = None if reference is None else comparable(reference, graphs)
     arguments = ["--device", device.value, *(["--quick"] if quick else []), *(["--tensorboard"] if tensorboard else [])]
     arguments += ["--limit", str(limit)] if limit is not None else []
