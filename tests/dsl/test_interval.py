@@ -208,10 +208,21 @@ def test_points_stay_exact_where_nothing_is_computed() -> None:
     assert interval.add(zero, a) == a
     assert interval.subtract(a, zero) == a
     assert interval.multiply(one, a) == a
+    assert interval.multiply(interval.point(-1.0), a) == interval.negate(a)
     assert interval.multiply(zero, EVERYTHING) == zero
     assert interval.divide(a, one) == a
     assert interval.square(zero) == zero
     assert not interval.point(inf).is_point
+
+
+@pytest.mark.parametrize(("name", "peak"), [("sin", math.pi / 2), ("cos", 0.0)])
+@given(turns=st.integers(-(10**7), 10**7), before=st.floats(0, 0.5), after=st.floats(0, 0.5))
+def test_a_turn_near_an_end_counts_however_far_from_zero(
+    name: str, peak: float, turns: int, before: float, after: float
+) -> None:
+    top, bottom = peak + turns * 2 * math.pi, peak + math.pi + turns * 2 * math.pi
+    assert rule(name)(Interval(top - before, top + after)).hi == 1.0
+    assert rule(name)(Interval(bottom - before, bottom + after)).lo == -1.0
 
 
 def test_reciprocal_of_zero_alone_says_nothing() -> None:
