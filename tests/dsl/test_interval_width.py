@@ -95,8 +95,18 @@ def test_reciprocals_of_what_reaches_zero(of: Interval, expected: Interval) -> N
         (interval.multiply, (inf, 0.25), inf),
         (interval.multiply, (-2.0, inf), -inf),
         (interval.add, (inf, -3.0), inf),
+        (interval.add, (3.0, inf), inf),
+        (interval.add, (3.0, -inf), -inf),
         (interval.subtract, (3.0, inf), -inf),
     ],
 )
 def test_a_side_that_is_not_there_stays_exact(operation, arguments: tuple[float, float], expected: float) -> None:  # type: ignore[no-untyped-def]
     assert operation(*map(point, arguments)) == point(expected)
+
+
+def test_sides_that_cancel_leave_the_end_open() -> None:
+    below, above = Interval(-inf, 3.0), Interval(3.0, inf)
+    assert interval.add(below, point(inf)) == interval.EVERYTHING
+    assert interval.add(above, point(-inf)) == interval.EVERYTHING
+    assert interval.subtract(below, point(-inf)) == interval.EVERYTHING
+    assert interval.add(point(inf), point(-inf)) == interval.EVERYTHING
