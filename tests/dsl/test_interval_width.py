@@ -79,6 +79,8 @@ def test_a_sum_of_one_sign_keeps_it(a: float, b: float, c: float, d: float) -> N
         (Interval(-inf, 0.0), Interval(-inf, 0.0)),
         (Interval(0.0, 4.0), Interval(nextafter(0.25, 0), inf)),
         (Interval(-4.0, 0.0), Interval(-inf, nextafter(-0.25, 0))),
+        (Interval(0.0, 0.5), Interval(nextafter(2.0, 0), inf)),
+        (Interval(-0.5, 0.0), Interval(-inf, nextafter(-2.0, 0))),
         (Interval(-1.0, 1.0), interval.EVERYTHING),
     ],
 )
