@@ -112,3 +112,12 @@ def test_sides_that_cancel_leave_the_end_open() -> None:
     assert interval.add(above, point(-inf)) == interval.EVERYTHING
     assert interval.subtract(below, point(-inf)) == interval.EVERYTHING
     assert interval.add(point(inf), point(-inf)) == interval.EVERYTHING
+
+
+@pytest.mark.parametrize("tiny", [1e-170, 5e-324])
+def test_a_product_too_small_to_be_a_number_keeps_its_sign(tiny: float) -> None:
+    above, below = Interval(tiny, 0.5), Interval(-0.5, -tiny)
+    assert interval.multiply(above, above).lo == 0
+    assert interval.multiply(below, below).lo == 0
+    assert interval.multiply(above, below).hi == 0
+    assert interval.multiply(below, above).hi == 0
