@@ -225,6 +225,11 @@ def test_a_turn_near_an_end_counts_however_far_from_zero(
     assert rule(name)(Interval(bottom - before, bottom + after)).lo == -1.0
 
 
+def test_beside_a_turn_rounding_does_not_pass_it() -> None:
+    assert rule("cos")(Interval(1e-8, 1.0)).hi == 1.0
+    assert rule("cos")(Interval(math.pi + 1e-8, 4.0)).lo == -1.0
+
+
 def test_reciprocal_of_zero_alone_says_nothing() -> None:
     assert interval.reciprocal(interval.point(0.0)) == EVERYTHING
 
