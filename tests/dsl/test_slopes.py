@@ -88,6 +88,8 @@ def test_slopes_of_powers(given_: tuple[Interval, float], n: float) -> None:
         ("min", [(2, 3), (0, 1)], [(0, 0), (1, 1)]),
         ("max", [(0, 3), (2, 4)], [(0, 1), (0, 1)]),
         ("sigmoid", [(-1, 1)], [(0.19661193324148185, 0.25)]),
+        ("sigmoid", [(-800, -750)], [(0, 0)]),
+        ("sigmoid", [(750, 800)], [(0, 0)]),
         ("tanh", [(-50, 50)], [(0, 1)]),
         ("sqrt", [(4, 9)], [(1 / 6, 1 / 4)]),
         ("sqrt", [(0, 9)], [(0, math.inf)]),
@@ -101,6 +103,12 @@ def test_how_tight(name: str, arguments: list[tuple[float, float]], expected: li
     found = slopes(name, [Interval(*box) for box in arguments])
     for slope, ends in zip(found, expected, strict=True):
         assert slope is None if ends is None else slope == pytest.approx(ends, rel=1e-12, abs=1e-12)
+
+
+def test_rounding_makes_no_slope_steeper_than_its_function() -> None:
+    for name, steepest in (("softplus", 1.0), ("tanh", 1.0), ("sigmoid", 0.25)):
+        (found,) = slopes(name, [Interval(-800.0, 800.0)])
+        assert found == Interval(0.0, steepest)
 
 
 def test_jumps_have_no_slope() -> None:
