@@ -119,7 +119,7 @@ _RULES: Mapping[str, Callable[..., Slopes]] = {
     "sqrt": _half_root,
     "root": _half_root,
     "exp": lambda x: (increasing(math.exp, low=0.0)(x),),
-    "log": lambda x: (reciprocal(x) if x.lo > 0 else Interval(0.0 if math.isinf(x.hi) else 1 / x.hi, inf) if x.hi > 0 else None,),
+    "log": lambda x: (reciprocal(Interval(max(0.0, x.lo), x.hi)) if x.hi > 0 else None,),
     "sin": lambda x: (circle(math.cos, 0.0)(x),),
     "cos": lambda x: (negate(circle(math.sin, math.pi / 2)(x)),),
     "tanh": _tanh,

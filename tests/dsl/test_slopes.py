@@ -95,6 +95,8 @@ def test_slopes_of_powers(given_: tuple[Interval, float], n: float) -> None:
         ("sqrt", [(0, 9)], [(0, math.inf)]),
         ("log", [(2, 4)], [(0.25, 0.5)]),
         ("log", [(0, 4)], [(0.25, math.inf)]),
+        ("log", [(-1, 0.5)], [(2, math.inf)]),
+        ("log", [(-1, math.inf)], [(0, math.inf)]),
         ("divide", [(1, 2), (2, 4)], [(0.25, 0.5), (-0.5, -0.0625)]),
         ("power", [(1, 2), (3, 3)], [(3, 12), None]),
     ],
