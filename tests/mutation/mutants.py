@@ -48,7 +48,19 @@ SUITE = {
 }  # fmt: skip
 NEAREST = {"dsl": 4, "runtime": 2}
 #: Calls whose two arguments may change places: the mutant would be the same program.
-COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "max", "min", "union", "_sideless", "_product", "_equal")
+COMMUTATIVE = (
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "max",
+    "min",
+    "union",
+    "_sideless",
+    "_product",
+    "_equal",
+    "join_numeric",
+)
 LIMIT = 240  # seconds for one mutant: what never ends is killed too
 
 BROKEN = 9
