@@ -18,6 +18,7 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.duals.build import build_multipliers, fit_positions
 from pdual.runtime.duals.multipliers import Multipliers
+from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.regression import SATURATION
 from pdual.runtime.evaluation import Pass, evaluate
 from pdual.runtime.features import FeatureCache
@@ -158,6 +159,34 @@ def test_rows_that_were_not_trained_on_have_no_multiplier_in_a_table_but_have_a_
     assert found[0, :2].isnan().all()
     assert float(found[0, 2]) == 0.0
     assert not mixed.generalises
+
+
+def test_a_hybrid_multiplier_of_a_row_that_was_not_trained_on_is_undefined() -> None:
+    found = held(plan("hybrid", LAYOUT))
+    assert not found.generalises
+    assert found.read(torch.tensor([77]), {}, {}, seen=False).isnan().all()
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "shared", "hybrid", "penalty"])
+def test_rows_rest_only_where_a_row_whose_step_ends_at_0_may_be_left_out(kind: str) -> None:
+    residuals = torch.tensor(
+        [[0.1, -9.0, 0.2], [0.2, 0.3, -0.1], [-9.0, -9.0, 0.0], [-9.0, -9.0, 0.0]], dtype=torch.float64
+    )
+    whole, part = held(plan(kind, LAYOUT, cap=CAP), rows=4), held(plan(kind, LAYOUT, cap=CAP), rows=4)
+    for _ in range(2):
+        whole.update(reading(whole, residuals))
+        part.update(reading(part, residuals[:2], ids=torch.arange(2)))
+    rows = torch.arange(4)
+    same = torch.equal(whole.read(rows, {}, {}), part.read(rows, {}, {}))
+    assert whole.rests is same
+
+
+@pytest.mark.parametrize("row", [1, 4, 6])
+def test_a_table_has_no_entry_for_a_row_that_it_was_not_made_for(row: int) -> None:
+    entries = RowTable(torch.tensor([0, 2, 5]), torch.zeros(3))
+    assert torch.equal(entries.read(torch.tensor([5, 0])), torch.zeros(2, 3))
+    with pytest.raises((IndexError, RuntimeError), match="index"):
+        entries.read(torch.tensor([row]))
 
 
 class Sizes(TorchDispatchMode):
