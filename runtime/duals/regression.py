@@ -44,7 +44,7 @@ class Fitting:
     fit: Tensor
     iterations: int
     random: torch.Generator
-    share: float = 0.5
+    share: float
 
 
 @dataclass(frozen=True, slots=True)

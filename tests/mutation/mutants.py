@@ -129,6 +129,8 @@ def _never_run(tree: ast.Module) -> set[int]:
             parts += node.decorator_list
             if node.name in ("state", "load_state", "adopt", "parameters", "bytes", "__str__"):
                 parts.append(node)  # what is saved and counted: the tests of folders and resumed runs are about these
+        if isinstance(node, ast.ClassDef):
+            parts += node.decorator_list  # frozen, slotted: what a class is, not what is claimed
         if isinstance(node, ast.AnnAssign):
             parts.append(node.annotation)
         if isinstance(node, ast.Assert | ast.Raise):

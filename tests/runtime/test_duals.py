@@ -14,15 +14,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import DualPlan, Program
+from pdual.dsl.declarations.optimisers import CosineSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.duals.build import build_multipliers, fit_positions
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.pointwise import RowTable
-from pdual.runtime.duals.regression import SATURATION
+from pdual.runtime.duals.regression import SATURATION, Aim, RegressionStore
 from pdual.runtime.evaluation import Pass, evaluate
 from pdual.runtime.features import FeatureCache
 from pdual.runtime.problem import Block, Problem
+from pdual.runtime.sampling import Draw
 
 CPU = torch.device("cpu")
 CAP, RHO, RHO_EQUAL = 2.0, 4.0, 3.0
@@ -283,6 +285,41 @@ def test_smoothing_moves_the_target_part_of_the_way() -> None:
     torch.testing.assert_close(again, 0.25 * found + 0.75 * whole, rtol=0, atol=1e-6)
 
 
+def test_the_error_of_a_fit_is_the_mean_over_its_steps() -> None:
+    """So short a step that the network stays at 0: the error is the mean target, however many steps are taken."""
+    z = torch.zeros(4, 2, dtype=torch.float64)
+    g = torch.tensor([[0.1, -1.0, 0.2], [0.2, -1.0, -0.1], [0.3, -1.0, 0.1], [0.0, 0.1, 0.2]], dtype=torch.float64)
+    targets = torch.clamp(g * torch.tensor([RHO, RHO, RHO_EQUAL]), torch.tensor([0.0, 0.0, -CAP]), torch.tensor(CAP))
+    for steps in (1, 3):
+        multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=sgd(1e-12, steps=steps))
+        found = multipliers.update(reading(multipliers, g, None, {"m": z})).errors
+        assert list(found.values()) == [pytest.approx(float(targets.abs().mean()), rel=1e-9)]
+
+
+def test_the_schedule_of_the_ascent_spans_the_fits_of_the_whole_run() -> None:
+    """Steps so short that the error stays: what a fit moves the multipliers by is the sum of its rates."""
+    final, z, g = 0.25, torch.zeros(4, 2, dtype=torch.float64), torch.full((4, 3), 0.1, dtype=torch.float64)
+    ascent = sgd(1e-7, steps=2, schedule=CosineSettings(final=final))
+    multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=ascent, outer=2)
+    first = fitted(multipliers, g, {"m": z})[0, 0].item()
+    second = fitted(multipliers, g, {"m": z})[0, 0].item() - first
+    rates = [final + (1 - final) * (1 + math.cos(math.pi * step / 4)) / 2 for step in (1, 2, 3, 4)]
+    assert second / first == pytest.approx(sum(rates[2:]) / sum(rates[:2]), rel=1e-4)
+
+
+def test_a_row_that_is_drawn_less_often_counts_by_its_weight() -> None:
+    targets, weights = random_residuals(rows=4), torch.tensor([2.0, 0.5, 1.0, 3.0])
+    store = held(learned(LAYOUT, cap=CAP), rows=4).stores[0]
+    assert isinstance(store, RegressionStore)
+    cache = FeatureCache()
+    cache.append({"m": torch.ones(4, 2, dtype=torch.float64)}, ("m",))
+    aim = Aim(torch.arange(4), targets, None, torch.ones(()), cache)
+    missed = store.follow(aim, Draw(torch.arange(4), weights))
+    errors = -targets * weights.unsqueeze(1)  # lam is 0 before any fit
+    torch.testing.assert_close(store.phi.bias.grad, errors.sum(0) * 2 / errors.numel())
+    torch.testing.assert_close(missed, errors.abs().mean())
+
+
 def test_the_head_clips_and_learns_through_the_clip_except_at_a_target_of_zero() -> None:
     """Slack everywhere: targets 0. A raw output below 0 stays where it is; one above 0 comes down."""
     z = torch.zeros(4, 2, dtype=torch.float64)
@@ -357,6 +394,42 @@ def test_a_logistic_weight_follows_the_gradient_of_the_cross_entropy() -> None:
     nn.functional.binary_cross_entropy_with_logits(logits, targets).backward()
     assert logits.grad is not None
     torch.testing.assert_close(phi.raw.detach() - start, -rate * CAP**2 / 2 * logits.grad, rtol=1e-6, atol=0)
+
+
+class Balanced(Sigmoid):
+    """From -CAP to CAP: the multiplier of an equality."""
+
+    def forward(self, values: Mapping[str, object], ids: Tensor, features: object) -> Tensor:
+        return 2 * super().forward(values, ids, features) - CAP
+
+
+def test_a_logistic_weight_of_an_equality_counts_from_its_lower_bound() -> None:
+    start = torch.tensor([-12.0, -7.0, 0.5, 3.0], dtype=torch.float64)
+    g = torch.tensor([[-0.2], [0.2], [-0.1], [0.9]], dtype=torch.float64)
+    layout = Layout("d", (part("b", sense=Sense.EQUAL),))
+    phi, rate = Balanced(start), 1e-4
+    formula = plan("formula", layout, cap=CAP, formula=phi)
+    multipliers = held(formula, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
+    fitted(multipliers, g, {"m": torch.zeros(4, 1, dtype=torch.float64)})
+    logits = start.clone().requires_grad_()
+    most = (1 - SATURATION) * CAP
+    targets = (CAP * (2 * torch.sigmoid(start) - 1) + RHO_EQUAL * g[:, 0]).clamp(-most, most)
+    nn.functional.binary_cross_entropy_with_logits(logits, (targets + CAP) / (2 * CAP)).backward()
+    assert logits.grad is not None
+    torch.testing.assert_close(phi.raw.detach() - start, -rate * 2 * CAP**2 * logits.grad, rtol=1e-6, atol=0)
+
+
+def test_rows_at_rest_are_fitted_less_often() -> None:
+    store = held(learned(LAYOUT, cap=CAP), rows=20, ascent=sgd(0.1, batch=4, steps=5)).stores[0]
+    assert isinstance(store, RegressionStore)
+    awake = torch.zeros(20, dtype=torch.bool)
+    awake[[3, 11]] = True
+    store.restrict(awake)
+    for draw in store.begin():
+        assert {3, 11} <= set(draw.ids.tolist())
+        # Half of a batch stands for two rows of twenty, half for the others.
+        assert draw.weights is not None
+        assert sorted(draw.weights.tolist()) == pytest.approx([0.2, 0.2, 1.8, 1.8])
 
 
 def test_a_sigmoid_that_was_at_its_cap_comes_back() -> None:
@@ -578,3 +651,10 @@ def test_states_go_round_and_another_runs_multipliers_are_adopted_only_in_the_sa
     wide = {"m": torch.randn(6, 2, dtype=torch.float64)}
     kept = other.read(torch.arange(6), wide, {})
     assert bool((kept == 0).all()) is (kind in ("pointwise", "hybrid"))
+
+
+def test_multipliers_of_another_kind_are_not_adopted() -> None:
+    one, other = held(plan("pointwise", LAYOUT)).stores[0], held(plan("hybrid", LAYOUT)).stores[0]
+    assert not one.adopt(other.state())
+    assert not other.adopt(one.state())
+    assert one.adopt(one.state())
