@@ -356,16 +356,22 @@ def test_recentring_moves_the_bias_by_the_mean_lag_before_any_step() -> None:
 
 
 def test_rms_weights_divide_each_entrys_error_by_the_size_of_its_targets() -> None:
-    """With plain gradient descent the speed of an entry is its weight; 1e-6 is lifted to the floor of 1 % of the largest."""
+    """With plain gradient descent the speed of an entry is its weight; the smallest is lifted to the floor of 1 % of the largest."""
     z = torch.zeros(4, 2, dtype=torch.float64)
-    sizes = torch.tensor([1.0, 0.1, 1e-6], dtype=torch.float64)
+    sizes = torch.tensor([0.5, 0.05, 5e-7], dtype=torch.float64)
     g = (sizes / torch.tensor([RHO, RHO, RHO_EQUAL])).expand(4, 3)
     rate = 1e-7
     multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=sgd(rate, steps=1, weight="rms"))
     found = fitted(multipliers, g, {"m": z})[0]
     # Two biases a column (the network's own and the one beside it), mean over 3 columns: d lam = 2 rate (2 / 3) t / w^2.
-    floor = torch.tensor([1.0, 0.1, 0.01], dtype=torch.float64)
+    floor = torch.tensor([0.5, 0.05, 0.005], dtype=torch.float64)
     torch.testing.assert_close(found, 2 * rate * (2 / 3) * sizes / floor**2, rtol=1e-6, atol=0)
+    # The size is that of live targets alone, be it one: it moves the column a quarter as far.
+    mask = torch.ones(4, 3, dtype=torch.bool)
+    mask[1:, 1] = False
+    multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=sgd(rate, steps=1, weight="rms"))
+    masked = fitted(multipliers, torch.where(mask, g, 0.0), {"m": z}, mask)[0]
+    torch.testing.assert_close(masked, found * torch.tensor([1.0, 0.25, 1.0]), rtol=1e-6, atol=0)
 
 
 class Sigmoid(nn.Module):
