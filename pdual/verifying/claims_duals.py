@@ -315,7 +315,12 @@ def _regression(given: Numbers) -> tuple[_Regression, _Linear]:
         lr=RATE, batch=rows, steps=1, weight=given.given["weight"], recenter=given.given["recenter"]
     )
     fitting = Fitting(
-        OptimiserUse("sgd", settings), given.given["smoothing"], torch.arange(rows), 1, torch.Generator().manual_seed(0)
+        ascent=OptimiserUse("sgd", settings),
+        smoothing=given.given["smoothing"],
+        fit=torch.arange(rows),
+        iterations=1,
+        random=torch.Generator().manual_seed(0),
+        share=0.0,  # no row rests
     )
     phi = _Linear(doubles(given.given["weights"]))
     return _Regression(phi, given.bounds, fitting, given.plan.plan.kind == "learned"), phi
