@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -38,7 +39,7 @@ def _perceptron(widths: Sequence[int]) -> nn.Sequential:
     return nn.Sequential(*layers, last)
 
 
-class Duals:
+class Duals(ABC):
     """lambda in [0, cap], in [-cap, cap] for equalities; ascent steps of size rho."""
 
     def __init__(self, equal: Tensor, rho: Tensor, cap: float) -> None:
@@ -48,13 +49,13 @@ class Duals:
     def clipped(self, raw: Tensor) -> Tensor:
         return raw.clamp(max=self.cap).maximum(self.low)
 
+    @abstractmethod
     def value(self, ids: Tensor, features: Mapping[str, Tensor]) -> Tensor:
         """Multipliers of the rows at these positions: [batch or 1, 309]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ascend(self, rows: Tensor, features: Mapping[str, Tensor]) -> None:
         """After an outer iteration, from the residuals and features of all rows."""
-        raise NotImplementedError
 
 
 class Table(Duals):

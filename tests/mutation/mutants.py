@@ -49,18 +49,8 @@ SUITE = {
 NEAREST = {"dsl": 4, "runtime": 2}
 #: Calls whose two arguments may change places: the mutant would be the same program.
 COMMUTATIVE = (
-    "add",
-    "multiply",
-    "maximum",
-    "minimum",
-    "max",
-    "min",
-    "union",
-    "_sideless",
-    "_product",
-    "_equal",
-    "join_numeric",
-)
+    "add", "multiply", "maximum", "minimum", "max", "min", "union", "_sideless", "_product", "_equal", "join_numeric",
+)  # fmt: skip
 LIMIT = 240  # seconds for one mutant: what never ends is killed too
 
 BROKEN = 9

@@ -154,19 +154,14 @@ def test_columns_of_several_plans_come_in_the_order_of_the_layout_and_none_is_dr
     assert math.isinf(float(mixed.caps[3]))
 
 
-def test_rows_that_were_not_trained_on_have_no_multiplier_in_a_table_but_have_a_shared_one() -> None:
+@pytest.mark.parametrize("kind", ["pointwise", "hybrid"])
+def test_rows_that_were_not_trained_on_have_no_multiplier_in_a_table_but_have_a_shared_one(kind: str) -> None:
     a, b = LAYOUT.parts
-    mixed = held(plan("pointwise", LAYOUT, (a,)), plan("shared", LAYOUT, (b,)))
+    mixed = held(plan(kind, LAYOUT, (a,)), plan("shared", LAYOUT, (b,)))
     found = mixed.read(torch.tensor([77]), {}, {}, seen=False)
     assert found[0, :2].isnan().all()
     assert float(found[0, 2]) == 0.0
     assert not mixed.generalises
-
-
-def test_a_hybrid_multiplier_of_a_row_that_was_not_trained_on_is_undefined() -> None:
-    found = held(plan("hybrid", LAYOUT))
-    assert not found.generalises
-    assert found.read(torch.tensor([77]), {}, {}, seen=False).isnan().all()
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "shared", "hybrid", "penalty"])
@@ -245,6 +240,10 @@ def fitted(multipliers: Multipliers, g: Tensor, features: dict[str, Tensor], mas
     return multipliers.read(torch.arange(len(g)), features, {})
 
 
+#: Live and slack entries, and an equality of either sign.
+MIXED = torch.tensor([[0.1, -1.0, 0.2], [0.2, -1.0, -0.1], [0.3, -1.0, 0.1], [0.0, 0.1, 0.2]], dtype=torch.float64)
+
+
 def test_a_fit_is_least_squares_on_the_clipped_targets() -> None:
     """From lam = 0 the targets are clip(rho g); where they are linear in the features the fit meets them."""
     rows = 40
@@ -288,11 +287,12 @@ def test_smoothing_moves_the_target_part_of_the_way() -> None:
 def test_the_error_of_a_fit_is_the_mean_over_its_steps() -> None:
     """So short a step that the network stays at 0: the error is the mean target, however many steps are taken."""
     z = torch.zeros(4, 2, dtype=torch.float64)
-    g = torch.tensor([[0.1, -1.0, 0.2], [0.2, -1.0, -0.1], [0.3, -1.0, 0.1], [0.0, 0.1, 0.2]], dtype=torch.float64)
-    targets = torch.clamp(g * torch.tensor([RHO, RHO, RHO_EQUAL]), torch.tensor([0.0, 0.0, -CAP]), torch.tensor(CAP))
+    targets = torch.clamp(
+        MIXED * torch.tensor([RHO, RHO, RHO_EQUAL]), torch.tensor([0.0, 0.0, -CAP]), torch.tensor(CAP)
+    )
     for steps in (1, 3):
         multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=sgd(1e-12, steps=steps))
-        found = multipliers.update(reading(multipliers, g, None, {"m": z})).errors
+        found = multipliers.update(reading(multipliers, MIXED, None, {"m": z})).errors
         assert list(found.values()) == [pytest.approx(float(targets.abs().mean()), rel=1e-9)]
 
 
@@ -348,9 +348,8 @@ def test_a_raw_output_outside_the_bounds_still_learns_towards_a_target_inside() 
 
 def test_recentring_moves_the_bias_by_the_mean_lag_before_any_step() -> None:
     z = torch.zeros(4, 2, dtype=torch.float64)
-    g = torch.tensor([[0.1, -1.0, 0.2], [0.2, -1.0, -0.1], [0.3, -1.0, 0.1], [0.0, 0.1, 0.2]], dtype=torch.float64)
     multipliers = held(learned(LAYOUT, cap=CAP), rows=4, ascent=sgd(1e-12, steps=1, recenter=True))
-    found = fitted(multipliers, g, {"m": z})
+    found = fitted(multipliers, MIXED, {"m": z})
     expected = torch.tensor([RHO * 0.15, RHO * 0.1 / 4, RHO_EQUAL * 0.1], dtype=torch.float64)
     torch.testing.assert_close(found, expected.expand(4, 3), rtol=0, atol=1e-9)
 
@@ -385,23 +384,6 @@ class Sigmoid(nn.Module):
         return CAP * torch.sigmoid(self.raw.index_select(0, ids))[:, None]
 
 
-def test_a_logistic_weight_follows_the_gradient_of_the_cross_entropy() -> None:
-    """With plain gradient descent, against torch's own loss; also far out, where the squared error has no slope left."""
-    start = torch.tensor([-12.0, -7.0, 0.5, 3.0], dtype=torch.float64)
-    g = torch.tensor([[0.1], [0.2], [-0.1], [0.02]], dtype=torch.float64)
-    layout = Layout("d", (part("a"),))
-    z = torch.zeros(4, 1, dtype=torch.float64)
-    phi, rate = Sigmoid(start), 1e-4
-    formula = plan("formula", layout, cap=CAP, formula=phi)
-    multipliers = held(formula, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
-    fitted(multipliers, g, {"m": z})
-    logits = start.clone().requires_grad_()
-    targets = (CAP * torch.sigmoid(start) + RHO * g[:, 0]).clamp(0, (1 - SATURATION) * CAP) / CAP
-    nn.functional.binary_cross_entropy_with_logits(logits, targets).backward()
-    assert logits.grad is not None
-    torch.testing.assert_close(phi.raw.detach() - start, -rate * CAP**2 / 2 * logits.grad, rtol=1e-6, atol=0)
-
-
 class Balanced(Sigmoid):
     """From -CAP to CAP: the multiplier of an equality."""
 
@@ -409,20 +391,30 @@ class Balanced(Sigmoid):
         return 2 * super().forward(values, ids, features) - CAP
 
 
-def test_a_logistic_weight_of_an_equality_counts_from_its_lower_bound() -> None:
+@pytest.mark.parametrize(
+    ("sense", "formula", "low", "rho", "g"),
+    [
+        (Sense.AT_MOST, Sigmoid, 0.0, RHO, [0.1, 0.2, -0.1, 0.02]),
+        (Sense.EQUAL, Balanced, -CAP, RHO_EQUAL, [-0.2, 0.2, -0.1, 0.9]),
+    ],
+)
+def test_a_logistic_weight_follows_the_gradient_of_the_cross_entropy(
+    sense: Sense, formula: type[Sigmoid], low: float, rho: float, g: list[float]
+) -> None:
+    """With plain gradient descent, against torch's own loss; also far out, where the squared error has no slope left."""
     start = torch.tensor([-12.0, -7.0, 0.5, 3.0], dtype=torch.float64)
-    g = torch.tensor([[-0.2], [0.2], [-0.1], [0.9]], dtype=torch.float64)
-    layout = Layout("d", (part("b", sense=Sense.EQUAL),))
-    phi, rate = Balanced(start), 1e-4
-    formula = plan("formula", layout, cap=CAP, formula=phi)
-    multipliers = held(formula, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
-    fitted(multipliers, g, {"m": torch.zeros(4, 1, dtype=torch.float64)})
+    residuals = torch.tensor(g, dtype=torch.float64)
+    layout = Layout("d", (part("a", sense=sense),))
+    phi, rate, width = formula(start), 1e-4, CAP - low
+    held_by = plan("formula", layout, cap=CAP, formula=phi)
+    multipliers = held(held_by, rows=4, ascent=sgd(rate, steps=1, weight="logistic"), layout=layout)
+    fitted(multipliers, residuals[:, None], {"m": torch.zeros(4, 1, dtype=torch.float64)})
     logits = start.clone().requires_grad_()
-    most = (1 - SATURATION) * CAP
-    targets = (CAP * (2 * torch.sigmoid(start) - 1) + RHO_EQUAL * g[:, 0]).clamp(-most, most)
-    nn.functional.binary_cross_entropy_with_logits(logits, (targets + CAP) / (2 * CAP)).backward()
+    inner = 1 - SATURATION
+    targets = (low + width * torch.sigmoid(start) + rho * residuals).clamp(inner * low, inner * CAP)
+    nn.functional.binary_cross_entropy_with_logits(logits, (targets - low) / width).backward()
     assert logits.grad is not None
-    torch.testing.assert_close(phi.raw.detach() - start, -rate * 2 * CAP**2 * logits.grad, rtol=1e-6, atol=0)
+    torch.testing.assert_close(phi.raw.detach() - start, -rate * width**2 / 2 * logits.grad, rtol=1e-6, atol=0)
 
 
 def test_rows_at_rest_are_fitted_less_often() -> None:
