@@ -36,10 +36,14 @@ def save(counterexample: Counterexample, spec: str, folder: Path) -> Path:
 
 
 def load(path: Path) -> tuple[str, str, Case]:
-    """The claim's name, what it is about, and the case. Raises PD621 where the file holds none."""
+    """The claim's name, what it is about, and the case. Raises PD703 where the file cannot be read, PD621 where it holds none."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        written = path.read_bytes()
+    except OSError as error:
+        raise refuse("PD703", file=path, reason=(error.strerror or str(error)).lower()) from None
+    try:
+        content: dict[str, Any] = json.loads(written)
         claim = CLAIMS[content["claim"]]
         return claim.name, str(content["about"]), claim.kind.of_json(content["case"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise refuse("PD621", file=path, reason=f"{type(error).__name__}: {error}".lower()) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise refuse("PD621", file=path, reason="it does not hold a counterexample") from None

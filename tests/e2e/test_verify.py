@@ -139,7 +139,12 @@ def test_what_is_asked_wrongly(capsys, tmp_path: Path):
     assert "did you mean `rows`?" in said.err
     assert "error[PD620]" in say(capsys, "verify", "everything.pdual", "--run", "nowhere", "--examples", "1").err
     (tmp_path / "broken.json").write_text('{"claim": "rows"}')
-    assert "error[PD621]" in say(capsys, "verify", "everything.pdual", "--replay", "broken.json").err
+    said = say(capsys, "verify", "everything.pdual", "--replay", "broken.json")
+    assert "error[PD621]" in said.err
+    assert "it does not hold a counterexample" in said.err
+    said = say(capsys, "verify", "everything.pdual", "--replay", "absent.json")
+    assert said.code == 2
+    assert "error[PD703]: `absent.json` cannot be read: no such file or directory" in said.err
 
 
 def test_cases_survive_a_file():
