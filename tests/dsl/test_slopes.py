@@ -97,6 +97,7 @@ def test_slopes_of_powers(given_: tuple[Interval, float], n: float) -> None:
         ("log", [(0, 4)], [(0.25, math.inf)]),
         ("log", [(-1, 0.5)], [(2, math.inf)]),
         ("log", [(-1, math.inf)], [(0, math.inf)]),
+        ("atan2", [(-1, 1), (0.5, 2)], [(0.1, 8), (-4, 4)]),
         ("divide", [(1, 2), (2, 4)], [(0.25, 0.5), (-0.5, -0.0625)]),
         ("power", [(1, 2), (3, 3)], [(3, 12), None]),
     ],
