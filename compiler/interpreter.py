@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from pdual.compiler.interpreter_expressions import children, size_of, value_of
+from pdual.compiler.interpreter_expressions import is_constant, same_in_every_row, size_of, value_of
 from pdual.compiler.interpreter_scope import (
     Environment,
     EvaluationError,
@@ -27,12 +27,7 @@ from pdual.dsl.record import record
 from pdual.dsl.typed import (
     Apply,
     Binder,
-    FeaturesOf,
-    FieldRef,
-    LetRef,
-    ModelCall,
     Reduce,
-    SquaredNorm,
     TypedAverage,
     TypedBlock,
     TypedExpression,
@@ -163,15 +158,6 @@ def _mean_over(mean: Reduce, environment: Environment, rows: Mapping[str, Sequen
     return float(REDUCTIONS["mean"].meaning([evaluate(mean.body, environment, row) for row in kept]))
 
 
-def is_constant(expression: TypedExpression) -> bool:
-    """Whether an expression is the same in every row: no field of it, no model, no let that reads one."""
-    if isinstance(expression, FieldRef | ModelCall | FeaturesOf | SquaredNorm):
-        return False
-    if isinstance(expression, LetRef):
-        return is_constant(expression.definition.body)
-    return all(map(is_constant, children(expression)))
-
-
 def _entries(
     binders: Sequence[Binder], used_in: Sequence[TypedExpression], scope: Scope, masked: bool = False
 ) -> Iterator[tuple[Scope, bool]]:
@@ -192,7 +178,7 @@ def _entries(
 
 def _before_rows(condition: TypedExpression, scope: Scope) -> bool | None:
     """The truth of a filter at these indices where it is the same in every row; None where a row decides."""
-    if is_constant(condition):
+    if same_in_every_row(condition, scope):
         return bool(value_of(condition, scope))
     if not isinstance(condition, Apply) or condition.operation not in ("and", "or", "not"):
         return None
@@ -209,7 +195,7 @@ def _entry(family: TypedFamily, shape: PartShape, scope: Scope, masked: bool) ->
     members = tuple(scope.position(binder) for binder in family.binders)
     left, right = family.operands[shape.left], family.operands[shape.right]
     if not shape.equality and any(
-        is_constant(operand) and _component(operand, shape, scope) == nothing_asked
+        same_in_every_row(operand, scope) and _component(operand, shape, scope) == nothing_asked
         for operand, nothing_asked in ((left, -inf), (right, inf))
     ):
         return None
@@ -222,8 +208,9 @@ def _entry(family: TypedFamily, shape: PartShape, scope: Scope, masked: bool) ->
 
 
 def _component(operand: TypedExpression, shape: PartShape, scope: Scope) -> float:
-    """The operand's real or imaginary part, as the part of the relation asks."""
-    value = value_of(operand, scope)
+    """The operand's real or imaginary part, as the part of the relation asks; both are of one evaluation."""
+    key = ("operand", id(operand), tuple(scope.indices.items()))
+    value = scope.remember(key, lambda: value_of(operand, scope))
     return float(value.imag if shape.component == "im" else value.real)
 
 

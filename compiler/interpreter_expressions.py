@@ -230,10 +230,36 @@ def bindings(binders: Sequence[Binder], used_in: Sequence[TypedExpression], scop
         return
     first, rest = binders[0], binders[1:]
     filters = [binder.where for binder in binders if binder.where is not None]
-    for position in range(size_of(first, (*filters, *used_in), scope)):
-        inner = scope.bind(first, position)
-        if first.where is None or value_of(first.where, inner):
-            yield from bindings(rest, used_in, inner)
+    for position in _kept(first, size_of(first, (*filters, *used_in), scope), scope):
+        yield from bindings(rest, used_in, scope.bind(first, position))
+
+
+def _kept(binder: Binder, size: int, scope: Scope) -> Sequence[int]:
+    """The positions, of so many, that a filter keeps; where no row changes them they are found once for all rows."""
+    condition = binder.where
+    if condition is None:
+        return range(size)
+
+    def found() -> Sequence[int]:
+        return [position for position in range(size) if value_of(condition, scope.bind(binder, position))]
+
+    if not same_in_every_row(condition, scope):
+        return found()
+    return scope.environment.remember(("kept", size, *scope.indices.items()), condition, found)
+
+
+def same_in_every_row(expression: TypedExpression, scope: Scope) -> bool:
+    """``is_constant``, found once in an environment."""
+    return scope.environment.remember(("constant",), expression, lambda: is_constant(expression))
+
+
+def is_constant(expression: TypedExpression) -> bool:
+    """Whether an expression is the same in every row: no field of it, no model, no let that reads one."""
+    if isinstance(expression, FieldRef | ModelCall | FeaturesOf | SquaredNorm):
+        return False
+    if isinstance(expression, LetRef):
+        return is_constant(expression.definition.body)
+    return all(map(is_constant, children(expression)))
 
 
 def size_of(binder: Binder, used_in: Sequence[TypedExpression], scope: Scope) -> int:

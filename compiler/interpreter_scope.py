@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.spans import Span
@@ -16,6 +16,8 @@ Value: TypeAlias = Any
 
 #: A model is opaque: it is asked for the outputs of one call, by its name and the values of its arguments.
 Models: TypeAlias = Callable[[str, tuple[Value, ...]], Value]
+
+Found = TypeVar("Found")
 
 
 class EvaluationError(ArithmeticError):
@@ -37,12 +39,25 @@ def _no_models(model: str, arguments: tuple[Value, ...]) -> Value:
 
 @dataclass(frozen=True)
 class Environment:
-    """What no row changes: parameters, known structure, labels of every set, ``squared_norm`` by model."""
+    """What no row changes: parameters, known structure, labels of every set, ``squared_norm`` by model.
+
+    ``remembered``: what was found from these alone, so that it is not found again in every row.
+    """
 
     params: Mapping[str, float | int | str]
     knowns: Mapping[str, Known]
     sets: Mapping[str, tuple[str, ...]]
     squared_norms: Mapping[str, float] = field(default_factory=dict)
+    remembered: dict[Any, tuple[object, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def remember(self, key: tuple[Any, ...], about: object, compute: Callable[[], Found]) -> Found:
+        """What is found about one object (by its identity) under ``key``, computed the first time."""
+        whole = (id(about), *key)
+        if whole not in self.remembered:
+            # The object is held too: its identity is its own for as long as it lives.
+            self.remembered[whole] = (about, compute())
+        found: Found = self.remembered[whole][1]
+        return found
 
 
 @dataclass(frozen=True)

@@ -276,6 +276,29 @@ def test_arrays_on_one_ragged_axis_are_equally_long() -> None:
         number(expression, RowValues(row(s=3.0).fields, uneven))
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("sum[i in a where r.home[i] == 1](r.x[i])", [5.0, -2.0]),
+        ("sum[i in a where i != r.label](r.x[i])", [5.0, -1.0]),
+        ("sum[i in a, j in a where j != i](r.x[i] * r.x[j])", [-12.0, -6.0]),
+        ("sum[k in token, l in token where l != k](words(r.s).logprob[k])", [6.0, 18.0]),
+    ],
+)
+def test_a_filter_tells_rows_of_one_environment_apart(expression: str, expected: list[float]) -> None:
+    """What a filter keeps is found once for all rows only where no row changes it, neither by a field nor by a length."""
+
+    def counted(model: str, arguments: tuple[Any, ...]) -> Any:
+        return {"logprob": [float(k) for k in range(int(arguments[0]))]}
+
+    spec = small(f"metric value = {expression}")
+    environment = environment_of(spec)
+    rows = [row(s=3.0), row(s=4.0, home=[0, 1, 0], label=2, x=[1.0, -2.0, 1.0])]
+    for _ in range(2):
+        found = [metric_of(metric(spec, "value"), environment, RowValues(item.fields, counted)) for item in rows]
+        assert found == [pytest.approx(value, rel=1e-14) for value in expected]
+
+
 def test_a_field_without_a_row_is_refused() -> None:
     spec = small("metric value = r.s")
     with pytest.raises(TypeError, match="through an index"):
