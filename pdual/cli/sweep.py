@@ -65,7 +65,8 @@ def sweep(
     from pdual.sweeping import sweep as swept
 
     values = {name: _values(name, written) for name, written in assignments(over, "--over", "NAME=V1,V2").items()}
-    planned = trials(values, seeds, out or Path("runs") / f"sweep-{Path(spec).stem}")
+    folder = out or Path("runs") / f"sweep-{Path(spec).stem}"
+    planned = trials(values, seeds, folder)
     fixed = assignments(sets, "--set")
     apart = {tuple(trial.values.items()): {**fixed, **trial.values} for trial in planned}  # seeds make no other problem
     graphs = _check(spec, list(apart.values()), data_files(data))
@@ -87,15 +88,17 @@ def sweep(
     with Interrupt() as interrupt:
         found = swept(spec, planned, arguments, jobs or default_workers(), began, ended, interrupt.asked)
     capacities = NO_REFERENCE if whole is None or interrupt.came else measured(found, whole)
+    figure = _drawn(found, capacities, folder)
     failed = any(item.code not in (output.FINE, output.INTERRUPTED) for item in found)
     code = output.INTERRUPTED if interrupt.came else output.RUN_FAILED if failed else output.FINE
     if json:
-        output.document(
-            "sweep", code, (), None, trials=[_as_json(item, capacities.get(item.trial.folder, {})) for item in found]
-        )
+        every = [_as_json(item, capacities.get(item.trial.folder, {})) for item in found]
+        output.document("sweep", code, (), None, trials=every, figure=None if figure is None else str(figure))
     else:
         for line in lines(list(values), found, capacities):
             print(line)
+        if figure is not None:
+            print(f"figure: {figure}")
     return code
 
 
@@ -119,6 +122,22 @@ def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Pa
         assert understood.graph is not None
         graphs.append(understood.graph)
     return graphs
+
+
+def _drawn(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]], folder: Path) -> Path | None:
+    """The capacity figure among the runs, where multipliers were held by several numbers of parameters. Raises PD713."""
+    from pdual.capacities import draw, points
+    from pdual.dsl.diagnostics import refuse
+
+    measured = points(found, capacities)
+    if len(measured) < 2:
+        return None
+    figure = folder / "capacity.svg"
+    try:
+        draw(measured, figure)
+    except OSError as error:
+        raise refuse("PD713", file=figure, reason=(error.strerror or str(error)).lower()) from None
+    return figure
 
 
 def lines(

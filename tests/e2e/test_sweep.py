@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 from running import say
 
+from pdual.capacities import _curve, _scored, draw, points
 from pdual.cli.sweep import lines
+from pdual.recovering import Against, Capacity
 from pdual.restoring import restored
 from pdual.runtime.duals.build import fit_positions
-from pdual.runtime.records import Metrics, MultiplierMetrics, SplitMetrics, Timing
+from pdual.runtime.records import Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
 from pdual.sweeping import Ended, Trial, trials
 
 SPEC = """problem small "A curve whose bound is a parameter"
@@ -84,10 +89,48 @@ def test_capacity_is_how_near_multipliers_come_to_a_tables(capsys) -> None:
         assert found["generalisation"] == pytest.approx(far - near, rel=1e-4, abs=1e-7)
         assert (found["fitted"]["rows"], found["unseen"]["rows"]) == (16, 16)
         assert 0 <= found["unseen"]["auc"] <= 1
+    assert said.json["figure"] == "there/capacity.svg"
+    drawn = Path("there/capacity.svg").read_text()
+    Path("there/capacity.svg").unlink()
     shown = say(capsys, *command, "-q").out.splitlines()
     assert all(
         head in shown[0] for head in ("AUC, fitted", "AUC, unseen", "NDCG, unseen", "approximation", "generalisation")
     )
+    assert shown[-1] == "figure: there/capacity.svg"
+    again = Path("there/capacity.svg").read_text()
+    assert len(again) == len(drawn) > 1000
+    ElementTree.fromstring(again)
+
+
+def test_the_capacity_figure_has_a_point_for_every_number_of_parameters(tmp_path: Path) -> None:
+    """From few to many, over seeds; means at the points, standard deviations as bars; a run without multipliers has none."""
+    every = [ended("16", 0, 1.0), ended("2", 0, 1.0), ended("2", 1, 1.0), ended("4", 0, 1.0)]
+    reached = {
+        every[0].trial.folder: {"points": capacity(0.9, 0.7, 0.1, 0.4)},
+        every[1].trial.folder: {"points": capacity(0.5, 0.6, 0.3, 0.4)},
+        every[2].trial.folder: {"points": capacity(0.7, None, 0.5, 0.4)},
+    }
+    found = points(every, reached)
+    assert [item.parameters for item in found] == [20, 160]
+    axes = Figure().subplots()
+    _curve(axes, found, _scored("fitted", "auc"), "AUC", "#0072B2", "-")
+    line, _, (bars,) = axes.containers[0]
+    assert [list(line.get_xdata()), list(line.get_ydata())] == [[20, 160], pytest.approx([0.6, 0.9])]
+    heights = [segment[:, 1] for segment in bars.get_segments()]
+    assert [(high - low) / 2 for low, high in heights] == pytest.approx([math.sqrt(0.02), 0.0])
+    axes = Figure().subplots()
+    _curve(axes, found, _scored("unseen", "auc"), "AUC", "#0072B2", "-")
+    assert list(axes.containers[0][0].get_ydata()) == pytest.approx([0.6, 0.7])
+    draw(found, tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").stat().st_size > 1000
+    with pytest.raises(OSError, match="No such file"):
+        draw(found, tmp_path / "nowhere" / "figure.svg")
+
+
+def capacity(fitted: float, unseen: float | None, near: float, far: float) -> Capacity:
+    """Reached AUC and distances on fitted and unseen rows; nothing else is known."""
+    scores = [Recovery.model_construct(auc=auc, ndcg=None) for auc in (fitted, unseen)]
+    return Capacity(Against(scores[0], near), Against(scores[1], far))
 
 
 @pytest.mark.usefixtures("halves")
