@@ -51,6 +51,7 @@ def verify(
         Path | None, typer.Option(metavar="FILE", help="Check one counterexample again.", show_default=False)
     ] = None,
     json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> int:
     """Look for rows and numbers that break what the compiler claims: ranges, rows, gradients, multipliers."""
     import gc
@@ -63,7 +64,7 @@ def verify(
         found.understood.refuse()
         chosen = _chosen(claims, run)
         gc.enable()
-        attacks = _attacks(found, chosen, examples, seed, replay)
+        attacks = _attacks(found, chosen, examples, seed, replay, quiet)
         repeated = " ".join([*([spec] if spec is not None else []), *([f"--run {run}"] if run is not None else [])])
         return _report(attacks, found.understood, repeated, run, replay, json)
     except Refusal as refusal:
@@ -88,9 +89,12 @@ def _chosen(written: str | None, run: Path | None) -> Sequence[Claim]:
     return [CLAIMS[name] for name in asked]
 
 
-def _attacks(found: Asked, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None) -> list[Attack]:
+def _attacks(
+    found: Asked, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None, quiet: bool
+) -> list[Attack]:
     import torch
 
+    from pdual.cli.progress import progress
     from pdual.verifying.attack import Attack, attack, repeat
     from pdual.verifying.claims import CLAIMS
     from pdual.verifying.storing import load
@@ -100,7 +104,11 @@ def _attacks(found: Asked, claims: Sequence[Claim], examples: int, seed: int, re
     torch.set_num_threads(1)
     subject = Subject(found.understood.graph if found.run is None else found.run.graph, found.run)
     if replay is None:
-        return attack(claims, subject, examples, seed)
+        shown = progress(quiet, verbose=False)
+        try:
+            return attack(claims, subject, examples, seed, shown)
+        finally:
+            shown.close()
     name, about, case = load(replay)
     return [Attack(CLAIMS[name], 1, 0, 0.0, repeat(CLAIMS[name], subject, about, case))]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 from hypothesis import HealthCheck, Phase
 
+from pdual.runtime.context import Progress
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.subject import Fallen, Subject, Undefined
 
@@ -44,12 +45,19 @@ class Attack:
     counterexample: Counterexample | None
 
 
-def attack(claims: Sequence[Claim], subject: Subject, examples: int, seed: int) -> list[Attack]:
+#: Says nothing of how far an attack is.
+SILENT = Progress()
+
+
+def attack(
+    claims: Sequence[Claim], subject: Subject, examples: int, seed: int, progress: Progress = SILENT
+) -> list[Attack]:
     """Try claims on ``examples`` cases for each thing that they are about; claims with the same cases are tried on them together."""
     together: dict[object, list[Claim]] = {}
     for claim in claims:
         together.setdefault(claim.cases, []).append(claim)
-    found = {item.claim.name: item for group in together.values() for item in _attack(group, subject, examples, seed)}
+    attacks = [item for group in together.values() for item in _attack(group, subject, examples, seed, progress)]
+    found = {item.claim.name: item for item in attacks}
     return [found[claim.name] for claim in claims]
 
 
@@ -74,13 +82,15 @@ class Tally:
     counterexample: Counterexample | None = None
 
 
-def _attack(claims: Sequence[Claim], subject: Subject, examples: int, seed: int) -> list[Attack]:
+def _attack(claims: Sequence[Claim], subject: Subject, examples: int, seed: int, progress: Progress) -> list[Attack]:
     tallies = [Tally(claim) for claim in claims]
     for about, cases in claims[0].cases(subject).items():
         standing = [tally for tally in tallies if tally.counterexample is None]
         while standing:
-            trial = Trial(standing, subject, about)
+            trial = Trial(standing, subject, about, progress)
+            progress.start(f"{about}: {', '.join(tally.claim.name for tally in standing)}", examples)
             _search(trial, cases, examples, seed)
+            progress.finish()
             if trial.fallen is None:
                 break
             fallen = next(tally for tally in standing if tally.claim is trial.fallen.claim)
@@ -118,10 +128,11 @@ class Trial:
     made smaller. Whatever a program raises is a counterexample too: it should have had a value.
     """
 
-    def __init__(self, tallies: Sequence[Tally], subject: Subject, about: str) -> None:
+    def __init__(self, tallies: Sequence[Tally], subject: Subject, about: str, progress: Progress = SILENT) -> None:
         self._tallies = tallies
         self._subject = subject
         self._about = about
+        self._progress = progress
         self._cases = 0
         self._fell = 0.0
         self.fallen: Counterexample | None = None
@@ -142,6 +153,7 @@ class Trial:
                     tally.silent += not self._check(tally.claim, case)
                 finally:
                     tally.seconds += perf_counter() - started
+        self._progress.advance()
 
     def _check(self, claim: Claim, case: Case) -> bool:
         """Whether the case said anything."""

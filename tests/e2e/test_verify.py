@@ -56,6 +56,21 @@ def test_a_spec_that_cannot_be_solved_is_refused(capsys, tmp_path: Path, monkeyp
 
 
 @pytest.mark.usefixtures("here")
+def test_it_says_how_far_it_is(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims with the same cases are tried together, once for everything that they are about; what is read by others stays clean."""
+    monkeypatch.setattr("pdual.cli.progress.THROTTLE", 0.0)
+    command = ["verify", "everything.pdual", "--examples", "3", "--claims", "lipschitz,curvature", "--json"]
+    said = say(capsys, *command)
+    titles = {line.rpartition(":")[0] for line in said.err.splitlines()}
+    assert all(title.endswith(": lipschitz, curvature") for title in titles)
+    for title in titles:
+        own = [line.rpartition(": ")[2] for line in said.err.splitlines() if line.startswith(f"{title}: ")]
+        assert own == [f"{case} of 3" for case in range(1, len(own) + 1)]
+    assert {item["claim"] for item in said.json["claims"]} == {"lipschitz", "curvature"}
+    assert say(capsys, *command, "-q").err == ""
+
+
+@pytest.mark.usefixtures("here")
 def test_every_claim_has_cases(capsys):
     said = say(capsys, "verify", "everything.pdual", "--examples", "12", "--json")
     assert said.code == 0, said.out
