@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
+from typing import Any, TypeAlias
 
 from pdual.compiler.interpreter_expressions import is_constant, same_in_every_row, size_of, value_of
 from pdual.compiler.interpreter_scope import (
@@ -36,11 +37,15 @@ from pdual.dsl.typed import (
 )
 from pdual.dsl.types import ArrayType, Kind
 
+#: Values of one spec's lets, calls and operands at one row.
+Remembered: TypeAlias = dict[Any, Value]
+
 __all__ = [
     "Environment",
     "EvaluationError",
     "GroupValues",
     "Models",
+    "Remembered",
     "RowEntry",
     "RowValues",
     "Value",
@@ -87,14 +92,19 @@ def evaluate(
 
 
 def objective_of(
-    block: TypedBlock, environment: Environment, row: RowValues | GroupValues, *, scaled: bool = False
+    block: TypedBlock,
+    environment: Environment,
+    row: RowValues | GroupValues,
+    *,
+    scaled: bool = False,
+    remembered: Remembered | None = None,
 ) -> float:
     """The block's term of the objective at one row or group: the sum of its ``minimize`` statements.
 
-    In the problem's units, or each divided by its ``scale`` when ``scaled``. Raises EvaluationError as
-    ``evaluate`` does.
+    In the problem's units, or each divided by its ``scale`` when ``scaled``. ``remembered`` as of ``rows_of``. Raises
+    EvaluationError as ``evaluate`` does.
     """
-    scope = Scope(environment, row, {})
+    scope = _scope(environment, row, remembered)
     total = 0.0
     for objective in block.objectives:
         unit = value_of(objective.scale, scope) if scaled and objective.scale is not None else 1.0
@@ -102,26 +112,41 @@ def objective_of(
     return total
 
 
-def metric_of(metric: TypedMetric, environment: Environment, row: RowValues | GroupValues) -> float:
+def metric_of(
+    metric: TypedMetric,
+    environment: Environment,
+    row: RowValues | GroupValues,
+    remembered: Remembered | None = None,
+) -> float:
     """A metric at one row or group; a truth value counts as 0 or 1. Raises EvaluationError."""
-    return float(value_of(metric.value, Scope(environment, row, {})))
+    return float(value_of(metric.value, _scope(environment, row, remembered)))
 
 
-def rows_of(family: TypedFamily, environment: Environment, row: RowValues | GroupValues) -> list[RowEntry]:
+def rows_of(
+    family: TypedFamily,
+    environment: Environment,
+    row: RowValues | GroupValues,
+    remembered: Remembered | None = None,
+) -> list[RowEntry]:
     """The entries of a family at one row: part by part, in each by its indices, the last fastest.
 
     An entry does not exist where a filter turns it away in every row, whatever its fields, or where its bound
     is the same in every row and infinite (``left`` is -inf or ``right`` is inf: nothing is asked). What only
-    this row turns away is masked. Raises EvaluationError as ``evaluate`` does.
+    this row turns away is masked. ``remembered``: what the statements of one spec share at one row, the values of lets
+    and calls; without one, nothing is shared. Raises EvaluationError as ``evaluate`` does.
     """
     complex_valued = any(_is_complex(operand) for operand in family.operands)
-    entries = list(_entries(family.binders, family.operands, Scope(environment, row, {})))
+    entries = list(_entries(family.binders, family.operands, _scope(environment, row, remembered)))
     return [
         entry
         for shape in part_shapes(family.operators, complex_valued)
         for scope, masked in entries
         if (entry := _entry(family, shape, scope, masked)) is not None
     ]
+
+
+def _scope(environment: Environment, row: RowValues | GroupValues, remembered: Remembered | None) -> Scope:
+    return Scope(environment, row, {}, {} if remembered is None else remembered)
 
 
 def average_of(

@@ -174,8 +174,8 @@ def _let(expression: LetRef, scope: Scope) -> Value:
 
 def _let_entry(definition: LetDefinition, at: Sequence[int], scope: Scope) -> Value:
     """The body of a let at these positions."""
-    inner = scope.only(definition.binders, at)
-    return scope.remember(("let", definition.identity, tuple(at)), lambda: value_of(definition.body, inner))
+    key = ("let", definition.identity, tuple(at))
+    return scope.remember(key, lambda: value_of(definition.body, scope.only(definition.binders, at)))
 
 
 @_value_of.register

@@ -133,6 +133,8 @@ class Trial:
         self._subject = subject
         self._about = about
         self._progress = progress
+        # Where all that are tried are tried rarely, no case is drawn for nothing.
+        self._often = min(tally.claim.every for tally in tallies)
         self._cases = 0
         self._fell = 0.0
         self.fallen: Counterexample | None = None
@@ -146,7 +148,7 @@ class Trial:
             return
         self._cases += 1
         for tally in self._tallies:
-            if (self._cases - 1) % tally.claim.every == 0:
+            if (self._cases - 1) % (tally.claim.every // self._often) == 0:
                 started = perf_counter()
                 tally.tried += 1
                 try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from math import isfinite
 from typing import TypeAlias
 
 from pdual.compiler.prediction import Breaks, Predictions
@@ -12,7 +11,7 @@ from pdual.dsl.operations.operation import Curvature
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.claims_rows import over_rows
-from pdual.verifying.subject import Fallen, Meant, Session, Subject, Undefined
+from pdual.verifying.subject import Fallen, Meant, Subject, Undefined
 
 Key: TypeAlias = tuple[str, str, tuple[int, ...]]
 #: Rounding, relative to the largest number on the way.
@@ -39,22 +38,6 @@ def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Cur
     return remembered[data]
 
 
-def _points(subject: Subject, case: Case) -> tuple[Session, list[list[Meant]]]:
-    """What the interpreter says at a case's predictions, at others, and half way."""
-    assert isinstance(case, RowsCase)
-    session = subject.session(case)
-    found = [session.rows]
-    if not all(isfinite(entry.residual) for row in session.rows for entry in row.entries.values()):
-        raise Undefined("numbers overflow")
-    try:
-        for blend in (1.0, 0.5):
-            session.calls.blend = blend
-            found.append(subject.meant(case, session.calls, metrics=False))
-    finally:
-        session.calls.blend = 0.0
-    return session, found
-
-
 def _entries(points: list[list[Meant]]) -> Iterator[tuple[int, Key, list[float]]]:
     for number, rows in enumerate(zip(*points, strict=True)):
         for key in rows[0].entries:
@@ -69,7 +52,8 @@ def check_lipschitz(subject: Subject, case: Case) -> None:
     constants = _constants(subject, case.data)
     if all(constant is None for constant, _ in constants.values()):
         raise Undefined("no constant is claimed")
-    session, points = _points(subject, case)
+    session = subject.session(case)
+    points = session.between
     distance = session.calls.distance()
     slack = ROUNDING * session.largest
     for number, key, (one, other, _) in _entries(points):
@@ -87,7 +71,8 @@ def check_curvature(subject: Subject, case: Case) -> None:
     constants = _constants(subject, case.data)
     if all(kind is None for _, kind in constants.values()):
         raise Undefined("no curvature is claimed")
-    session, points = _points(subject, case)
+    session = subject.session(case)
+    points = session.between
     slack = ROUNDING * session.largest
     for number, key, (one, other, middle) in _entries(points):
         kind = constants.get(key, (None, None))[1]

@@ -20,6 +20,7 @@ from pdual.compiler.interpreter import (
     Environment,
     EvaluationError,
     GroupValues,
+    Remembered,
     RowEntry,
     RowValues,
     metric_of,
@@ -108,6 +109,20 @@ class Session:
                     found.append(self._subject.meant(self.case, self.calls))
             finally:
                 self.calls.shift = 0.0
+        return found
+
+    @cached_property
+    def between(self) -> list[list[Meant]]:
+        """What the interpreter says of every row at the case's predictions, at others, and half way. Raises Undefined."""
+        found = [self.rows]
+        if not all(math.isfinite(entry.residual) for row in self.rows for entry in row.entries.values()):
+            raise Undefined("numbers overflow")
+        try:
+            for blend in (1.0, 0.5):
+                self.calls.blend = blend
+                found.append(self._subject.meant(self.case, self.calls, metrics=False))
+        finally:
+            self.calls.blend = 0.0
         return found
 
     @cached_property
@@ -269,16 +284,19 @@ class Subject:
         entries: dict[tuple[str, str, tuple[int, ...]], RowEntry] = {}
         objective: float | None = None
         metrics: dict[str, float] = {}
+        shared: Remembered = {}
         for block in (block for block in self.spec.blocks if block.over == data):
             for family in block.families:
-                for entry in rows_of(family, self.environment, row):
+                for entry in rows_of(family, self.environment, row, shared):
                     entries[family.name, entry.part, entry.members] = entry
             if block.objectives and block.group_by is None:
-                objective = (objective or 0.0) + objective_of(block, self.environment, row, scaled=True)
+                objective = (objective or 0.0) + objective_of(
+                    block, self.environment, row, scaled=True, remembered=shared
+                )
             if with_metrics:
                 for metric in block.metrics:
                     with suppress(EvaluationError):
-                        metrics[metric.name] = metric_of(metric, self.environment, row)
+                        metrics[metric.name] = metric_of(metric, self.environment, row, shared)
         return Meant(entries, objective, metrics)
 
 

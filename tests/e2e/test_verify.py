@@ -71,6 +71,22 @@ def test_it_says_how_far_it_is(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("claims", "cases"),
+    [
+        ("lipschitz,curvature", {"lipschitz": 8, "curvature": 8}),
+        ("ranges,lipschitz", {"ranges": 8, "lipschitz": 2}),
+    ],
+)
+def test_costly_claims_are_tried_on_every_fourth_case_beside_others(capsys, claims: str, cases: dict[str, int]) -> None:
+    said = say(capsys, "verify", "everything.pdual", "--examples", "8", "--claims", claims, "--json", "-q")
+    found = {item["claim"]: item["cases"] for item in said.json["claims"]}
+    subjects = found[next(iter(cases))] // 8
+    assert subjects >= 1
+    assert found == {name: subjects * count for name, count in cases.items()}
+
+
+@pytest.mark.usefixtures("here")
 def test_every_claim_has_cases(capsys):
     said = say(capsys, "verify", "everything.pdual", "--examples", "12", "--json")
     assert said.code == 0, said.out
