@@ -281,15 +281,16 @@ def check_gradients(subject: Subject, case: Case) -> None:
     assert isinstance(case, RowsCase)
     session = subject.session(case)
     step = 1e-5
-    points = {shift: _terms(subject, session, shift) for shift in (0.0, step, -step, step / 4, -step / 4)}
+    centers = _terms(subject, session, 0.0)
     noise = 100 * 2.0**-52 * session.largest / step
     if noise > LOST:
         raise Undefined("numbers too large to be differenced")
+    points = [_terms(subject, session, shift) for shift in (step, -step, step / 4, -step / 4)]
     source = random.Random(7)
     weights: dict[Place, float] = {}
     expected = allowed = 0.0
-    for place, center in points[0.0].items():
-        ahead, behind, near, far = (points[shift].get(place, math.nan) for shift in (step, -step, step / 4, -step / 4))
+    for place, center in centers.items():
+        ahead, behind, near, far = (point.get(place, math.nan) for point in points)
         weight = source.uniform(0.5, 1.5) * source.choice((1, -1))
         central, closer = (ahead - behind) / (2 * step), (near - far) / (step / 2)
         bend = abs((near - center) - (center - far)) / (step / 4)
