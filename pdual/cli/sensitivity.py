@@ -35,6 +35,15 @@ def sensitivity(
             show_default=False,
         ),
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Learning rate of a re-solve, as a share of the run's. [default: 0.1]",
+            min=1e-6,
+            show_default=False,
+        ),
+    ] = None,
     split: Annotated[
         str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)
     ] = None,
@@ -49,7 +58,7 @@ def sensitivity(
     from pdual.cli.interrupt import Interrupt
     from pdual.dsl.diagnostics import refuse
     from pdual.restoring import restored
-    from pdual.sensitivity import Plan, draw
+    from pdual.sensitivity import RATE, Plan, draw
     from pdual.sensitivity import sensitivity as measured
 
     def began(words: str) -> None:
@@ -58,7 +67,8 @@ def sensitivity(
 
     gc.enable()
     with Interrupt() as interrupt:
-        found = measured(restored(run), Plan(groups, random, size, seeds, outer, epochs), split, began, interrupt.asked)
+        plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
+        found = measured(restored(run), plan, split, began, interrupt.asked)
     figure = run / "sensitivity.svg"
     try:
         draw(found, figure)

@@ -105,6 +105,18 @@ def test_a_longer_descent_is_the_one_that_is_asked_for(capsys, run: pdual.Run) -
     assert other != groups
 
 
+def test_a_re_solve_takes_the_rate_that_is_asked_for(capsys, run: pdual.Run) -> None:
+    arguments = ["--groups", "2", "--random", "0", "--size", "6", "--seeds", "1", "--outer", "2", "-q", "--json"]
+    found = [
+        say(capsys, "sensitivity", str(run.folder), *arguments, *more).json
+        for more in ([], ["--rate", "0.1"], ["--rate", "0.3"], ["--rate", "0.00001"])
+    ]
+    assert found[0]["groups"] == found[1]["groups"] != found[2]["groups"]
+    assert found[0]["plan"]["rate"] == 0.1
+    # Steps that are next to nothing leave the objective of the train rows where it was, whatever is imposed.
+    assert [item["increases"][0] for item in found[3]["groups"]] == pytest.approx([0.0, 0.0], abs=1e-4)
+
+
 def test_imposed_rows_are_train_rows() -> None:
     table = ColumnTable(
         {"x": torch.arange(5.0)}, {"train": torch.tensor([0, 1]), "test": torch.tensor([2, 3, 4])}, "hand"
