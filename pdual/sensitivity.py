@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from pdual.dsl.diagnostics import refuse
@@ -102,11 +103,12 @@ def sensitivity(
     found: Restored,
     plan: Plan,
     split: str | None = None,
-    began: Callable[[str], None] = lambda words: None,
+    told: Callable[[str], None] = lambda words: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sensitivity:
-    """Re-solve a run with groups of held-out rows imposed. Raises PD733 where no unseen row has a multiplier, PD734 where a group is
-    larger than its split, and what a run raises.
+    """Re-solve a run with groups of held-out rows imposed; ``told`` what every re-solve came to. After ``stop`` the groups that are
+    whole are what there is: a re-solve that was cut counts for nothing. Raises PD733 where no unseen row has a multiplier, PD734 where
+    a group is larger than its split, and what a run raises.
     """
     import torch
 
@@ -124,22 +126,45 @@ def sensitivity(
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
     total = len(lane.train_ids) + size
     resolve = _Resolve(found, lane, plan, stop)
-    base = []
+    groups = _groups(price, plan, size)
+    tell = _Count(told, plan.seeds * (1 + len(groups)))
+    base: list[float] = []
     for seed in range(plan.seeds):
-        began(f"the train rows alone, seed {seed}")
-        base.append(resolve(ids[:0], seed))
-    imposed = []
-    for kind, places in _groups(price, plan, size):
+        objective = resolve(ids[:0], seed)
+        if stop():
+            return _concluded(found, lane, split, replace(plan, size=size), base, [])
+        base.append(objective)
+        tell(f"the train rows alone, seed {seed}: objective {objective:.6g}")
+    imposed: list[Imposed] = []
+    for kind, places in groups:
+        level = float(price[places].mean())
         increases = []
         for seed in range(plan.seeds):
-            if not stop():
-                began(f"{kind}, mean multiplier {float(price[places].mean()):.3g}, seed {seed}")
-                increases.append(resolve(ids[places], seed) - base[seed])
-        if len(increases) == plan.seeds:
-            rows = tuple(lane.table.address(int(row)) for row in ids[places])
-            bound = float(costs[places].sum()) / total * resolve.scale
-            imposed.append(Imposed(kind, rows, float(price[places].mean()), bound, tuple(increases)))
+            objective = resolve(ids[places], seed)
+            if stop():
+                return _concluded(found, lane, split, replace(plan, size=size), base, imposed)
+            increases.append(objective - base[seed])
+            tell(f"{kind}, mean multiplier {level:.3g}, seed {seed}: increase {increases[-1]:.3g}")
+        rows = tuple(lane.table.address(int(row)) for row in ids[places])
+        bound = float(costs[places].sum()) / total * resolve.scale
+        imposed.append(Imposed(kind, rows, level, bound, tuple(increases)))
     return _concluded(found, lane, split, replace(plan, size=size), base, imposed)
+
+
+class _Count:
+    """Says what came of one re-solve after another, of how many it was which, and in how many seconds."""
+
+    def __init__(self, told: Callable[[str], None], total: int) -> None:
+        self._told = told
+        self._total = total
+        self._done = 0
+        self._last = perf_counter()
+
+    def __call__(self, words: str) -> None:
+        """One more."""
+        self._done += 1
+        before, self._last = self._last, perf_counter()
+        self._told(f"{self._done} of {self._total}: {words} ({self._last - before:.0f} s)")
 
 
 def _concluded(

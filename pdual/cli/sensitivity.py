@@ -61,14 +61,14 @@ def sensitivity(
     from pdual.sensitivity import RATE, Plan, draw
     from pdual.sensitivity import sensitivity as measured
 
-    def began(words: str) -> None:
+    def told(words: str) -> None:
         if not quiet:
             print(words, file=sys.stderr, flush=True)
 
     gc.enable()
     with Interrupt() as interrupt:
         plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
-        found = measured(restored(run), plan, split, began, interrupt.asked)
+        found = measured(restored(run), plan, split, told, interrupt.asked)
     figure = run / "sensitivity.svg"
     try:
         draw(found, figure)

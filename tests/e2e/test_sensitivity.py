@@ -10,8 +10,10 @@ import torch
 from running import say
 
 import pdual
+from pdual.restoring import restored
 from pdual.runtime.data import ColumnTable
 from pdual.runtime.extended import Extended
+from pdual.sensitivity import Plan, sensitivity
 
 SPEC = """problem lever "The smallest slope that lifts every row"
 data rows = csv("rows.csv", split = [0.5, 0, 0.5]) { x: real[2], load: real }
@@ -83,7 +85,11 @@ def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
         )  # Student's t, one degree of freedom
     base = found["base"]
     assert found["noise"] == pytest.approx(abs(base[0] - base[1]) / 2**0.5)
-    words = say(capsys, "sensitivity", str(run.folder), *arguments).out
+    again = say(capsys, "sensitivity", str(run.folder), *arguments[:-1])
+    words, progress = again.out, again.err.splitlines()
+    assert [line.split(": ")[0] for line in progress] == [f"{n} of 12" for n in range(1, 13)]
+    assert f": objective {base[1]:.6g} (" in progress[1]
+    assert f"seed 1: increase {found['groups'][0]['increases'][1]:.3g} (" in progress[3]
     assert "groups of 6 test rows of rows, re-solved in 3 outer iterations, 2 seeds" in words
     assert "noise of re-solving the train rows alone" in words
 
@@ -103,6 +109,21 @@ def test_a_longer_descent_is_the_one_that_is_asked_for(capsys, run: pdual.Run) -
     assert same_groups == pytest.approx(groups, abs=1e-12)
     assert other_base != base
     assert other != groups
+
+
+def test_a_re_solve_that_was_cut_counts_for_nothing(run: pdual.Run) -> None:
+    """Stopped in the third of five re-solves: of the groups one is whole."""
+    assert run.folder is not None
+    plan, said = Plan(groups=2, random=2, size=6, seeds=1, outer=2), list[str]()
+
+    def stop() -> bool:
+        return len(said) == 2
+
+    found = sensitivity(restored(run.folder), plan, told=said.append, stop=stop)
+    assert (len(found.base), len(found.groups), found.groups[0].kind, found.spearman) == (1, 1, "by multiplier", None)
+    whole = sensitivity(restored(run.folder), plan)
+    assert (whole.base, whole.groups[0]) == (found.base, found.groups[0])
+    assert sensitivity(restored(run.folder), plan, stop=lambda: True).base == ()
 
 
 def test_a_re_solve_takes_the_rate_that_is_asked_for(capsys, run: pdual.Run) -> None:
