@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Re-solves take shorter steps than the run did, whose weights they start from. Of re-solves with groups of one size the order of the
 #: rows is the same, so that they differ by their groups alone as long as steps are short enough not to magnify rounding: random groups
-#: of MNIST differ by 0.03 at 0.3, and by 0.004 at 0.1.
+#: of 100 beside 6,000 MNIST images differ by 0.05 at 0.3, and by 0.004 at 0.1.
 RATE = 0.1
 
 
