@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import Any, TypeAlias
 
 from pdual.compiler.interpreter_expressions import is_constant, same_in_every_row, size_of, value_of
 from pdual.compiler.interpreter_scope import (
@@ -17,6 +16,7 @@ from pdual.compiler.interpreter_scope import (
     EvaluationError,
     GroupValues,
     Models,
+    Remembered,
     RowValues,
     Scope,
     Value,
@@ -36,9 +36,6 @@ from pdual.dsl.typed import (
     TypedMetric,
 )
 from pdual.dsl.types import ArrayType, Kind
-
-#: Values of one spec's lets, calls and operands at one row.
-Remembered: TypeAlias = dict[Any, Value]
 
 __all__ = [
     "Environment",

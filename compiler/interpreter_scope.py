@@ -17,6 +17,9 @@ Value: TypeAlias = Any
 #: A model is opaque: it is asked for the outputs of one call, by its name and the values of its arguments.
 Models: TypeAlias = Callable[[str, tuple[Value, ...]], Value]
 
+#: Values of one spec's lets, calls and operands at one row.
+Remembered: TypeAlias = dict[Any, Value]
+
 Found = TypeVar("Found")
 
 
@@ -88,7 +91,7 @@ class Scope:
     environment: Environment
     row: RowValues | GroupValues
     indices: Mapping[int, int]
-    remembered: dict[Any, Value] = field(default_factory=dict)
+    remembered: Remembered = field(default_factory=dict)
 
     def bind(self, binder: Binder, position: int) -> Scope:
         """The same with one more index bound."""

@@ -117,6 +117,7 @@ def sensitivity(
     assert passed.multipliers is not None
     ids = passed.ids
     size = plan.sized(len(ids))
+    plan = replace(plan, size=size)
     if not 2 <= size < len(ids):
         raise refuse("PD734", size=size, split=split, rows=len(ids))
     from pdual.runtime.drawings.drawing import priced
@@ -132,7 +133,7 @@ def sensitivity(
     for seed in range(plan.seeds):
         objective = resolve(ids[:0], seed)
         if stop():
-            return _concluded(found, lane, split, replace(plan, size=size), base, [])
+            return _concluded(found, lane, split, plan, base, [])
         base.append(objective)
         tell(f"the train rows alone, seed {seed}: objective {objective:.6g}")
     imposed: list[Imposed] = []
@@ -142,13 +143,13 @@ def sensitivity(
         for seed in range(plan.seeds):
             objective = resolve(ids[places], seed)
             if stop():
-                return _concluded(found, lane, split, replace(plan, size=size), base, imposed)
+                return _concluded(found, lane, split, plan, base, imposed)
             increases.append(objective - base[seed])
             tell(f"{kind}, mean multiplier {level:.3g}, seed {seed}: increase {increases[-1]:.3g}")
         rows = tuple(lane.table.address(int(row)) for row in ids[places])
         bound = float(costs[places].sum()) / total * resolve.scale
         imposed.append(Imposed(kind, rows, level, bound, tuple(increases)))
-    return _concluded(found, lane, split, replace(plan, size=size), base, imposed)
+    return _concluded(found, lane, split, plan, base, imposed)
 
 
 class _Count:
