@@ -22,17 +22,15 @@ def export(
     """Write models and multipliers for use elsewhere: torch.export (.pt2) and ONNX."""
     from dataclasses import asdict
 
-    from pdual.cli import output
-    from pdual.dsl.diagnostics import diagnostic, refuse
+    from pdual.cli import failure, output
+    from pdual.dsl.diagnostics import diagnostic
     from pdual.restoring import restored
     from pdual.runtime.exporting import export as exported
 
     found = restored(run)
     folder = out or run / "export"
-    try:
+    with failure.writing(folder):
         programs = exported(found.run, found.graph, folder)
-    except OSError as error:
-        raise refuse("PD713", file=folder, reason=(error.strerror or str(error)).lower()) from None
     formats = {"both": "torch.export or ONNX", "onnx": "ONNX"}
     told = [
         diagnostic("PD736", program=item.name, format=formats[kind], reason=reason)

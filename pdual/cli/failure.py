@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from pdual.cli import output
-from pdual.dsl.diagnostics import Diagnostic, Refusal, diagnostic
+from pdual.dsl.diagnostics import Diagnostic, Refusal, diagnostic, refuse
 from pdual.dsl.spans import Source
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Where a file or a folder is written. Raises PD713 for what the file system says."""
+    try:
+        yield
+    except OSError as error:
+        raise refuse("PD713", file=place, reason=(error.strerror or str(error)).lower()) from None
 
 
 def refused(refusal: Refusal, arguments: Sequence[str], source: Source | None = None) -> int:

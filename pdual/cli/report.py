@@ -20,9 +20,8 @@ def report(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> int:
     """Write what runs came to as a self-contained HTML page."""
-    from pdual.cli import output
+    from pdual.cli import failure, output
     from pdual.cli.progress import progress
-    from pdual.dsl.diagnostics import refuse
     from pdual.reporting.collect import collect
     from pdual.reporting.page import page
 
@@ -32,11 +31,9 @@ def report(
         text = page([collect(run, shown) for run in runs])
     finally:
         shown.close()
-    try:
+    with failure.writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise refuse("PD713", file=place, reason=(error.strerror or str(error)).lower()) from None
     if json:
         output.document("report", output.FINE, (), None, file=str(place), runs=[str(run) for run in runs])
     else:

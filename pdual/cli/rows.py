@@ -91,7 +91,7 @@ def _columns(name: str, values: Tensor) -> dict[str, list[Any]]:
 def _write(
     command: str, columns: Mapping[str, Sequence[Any]], out: Path | None, json: bool, arrays: Mapping[str, Tensor]
 ) -> int:
-    from pdual.cli import output
+    from pdual.cli import failure, output
     from pdual.dsl.diagnostics import refuse
 
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
@@ -99,10 +99,8 @@ def _write(
         kind = out.suffix.lower()
         if kind not in (".csv", ".jsonl", ".npz"):
             raise refuse("PD704", option="--out", expected="a file that ends in `.csv`, `.jsonl` or `.npz`", found=out)
-        try:
+        with failure.writing(out):
             _save(kind, columns, lines, out, arrays)
-        except OSError as error:
-            raise refuse("PD713", file=out, reason=(error.strerror or str(error)).lower()) from None
     if json:
         output.document(command, output.FINE, (), None, file=None if out is None else str(out), rows=lines)
     elif out is None:

@@ -54,9 +54,8 @@ def sensitivity(
     import gc
     from dataclasses import asdict
 
-    from pdual.cli import output
+    from pdual.cli import failure, output
     from pdual.cli.interrupt import Interrupt
-    from pdual.dsl.diagnostics import refuse
     from pdual.restoring import restored
     from pdual.sensitivity import RATE, Plan, draw
     from pdual.sensitivity import sensitivity as measured
@@ -70,10 +69,8 @@ def sensitivity(
         plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
         found = measured(restored(run), plan, split, told, interrupt.asked)
     figure = run / "sensitivity.svg"
-    try:
+    with failure.writing(figure):
         draw(found, figure)
-    except OSError as error:
-        raise refuse("PD713", file=figure, reason=(error.strerror or str(error)).lower()) from None
     code = output.INTERRUPTED if interrupt.came else output.FINE
     if json:
         groups_ = [{**asdict(item), "increase": item.increase, "interval": item.interval} for item in found.groups]

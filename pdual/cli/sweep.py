@@ -127,16 +127,14 @@ def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Pa
 def _drawn(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]], folder: Path) -> Path | None:
     """The capacity figure among the runs, where multipliers were held by several numbers of parameters. Raises PD713."""
     from pdual.capacities import draw, points
-    from pdual.dsl.diagnostics import refuse
+    from pdual.cli import failure
 
     measured = points(found, capacities)
     if len(measured) < 2:
         return None
     figure = folder / "capacity.svg"
-    try:
+    with failure.writing(figure):
         draw(measured, figure)
-    except OSError as error:
-        raise refuse("PD713", file=figure, reason=(error.strerror or str(error)).lower()) from None
     return figure
 
 
