@@ -52,8 +52,14 @@ def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
 
 def load_checkpoint(path: Path) -> dict[str, Any] | None:
     """The state that was saved last, tensors on the CPU; None where there is none. PD621 when it is damaged."""
-    place = next((item for item in (path, _beside(path, OLD)) if item.is_dir()), None)
+    place = _last(path)
     return None if place is None else _load(place)
+
+
+def checkpoint_digests(path: Path) -> dict[str, str] | None:
+    """SHA-256 of the files of what was saved last, by name; None where there is none. Raises OSError where one cannot be read."""
+    place = _last(path)
+    return None if place is None else {name: _digest(place / name) for name in (TENSORS, STATE)}
 
 
 def remove_checkpoint(path: Path) -> None:
@@ -96,6 +102,11 @@ def _check(path: Path) -> None:
             raise refuse("PD621", file=path / name, reason=error.strerror or error) from None
         if found != digest:
             raise refuse("PD621", file=path / name, reason="its content is not what was written")
+
+
+def _last(path: Path) -> Path | None:
+    """The folder of what was saved last."""
+    return next((item for item in (path, _beside(path, OLD)) if item.is_dir()), None)
 
 
 def _beside(path: Path, suffix: str) -> Path:

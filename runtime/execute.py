@@ -207,7 +207,7 @@ def _record(
         device=str(device),
         precision=options.precision,
         threads=torch.get_num_threads(),
-        versions=_versions(),
+        versions=versions(),
         data={name: table.fingerprint for name, table in tables.items()},
         standardised=_standards(tables),
         asked=Asked(
@@ -334,7 +334,8 @@ def _plain(settings: SolveSettings) -> dict[str, Any]:
     return plain
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of the packages that numbers depend on, as they are installed."""
     found = {}
     for name in _RECORDED:
         try:

@@ -13,10 +13,11 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.runtime.checkpoint import FRESH, OLD, load_checkpoint, remove_checkpoint, save_checkpoint
+from pdual.runtime.checkpoint import FRESH, OLD, checkpoint_digests, load_checkpoint, remove_checkpoint, save_checkpoint
 from pdual.runtime.records import LogLine, Metrics, Record, RunRecord
 
 SPEC, RUN, LOG, METRICS = "spec.pdual", "run.json", "log.jsonl", "metrics.json"
+ANSWERS = "sensitivity.jsonl"
 CHECKPOINT, LOCK = "checkpoint", "run.lock"
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -41,7 +42,7 @@ class RunFolder:
         with folder._written(SPEC):
             path.mkdir(parents=True, exist_ok=True)
             remove_checkpoint(path / CHECKPOINT)
-            for name in (LOG, METRICS):
+            for name in (LOG, METRICS, ANSWERS):
                 (path / name).unlink(missing_ok=True)
             _write(path / SPEC, spec)
         folder.write_record(record)
@@ -97,6 +98,17 @@ class RunFolder:
         with self._written(LOG):
             _write(self.path / LOG, "".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The lines of ``sensitivity.jsonl``, of which a process that was killed may have left one short."""
+        path = self.path / ANSWERS
+        return tuple(path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
+
+    def append_answer(self, line: str) -> None:
+        """Add a line to ``sensitivity.jsonl``, which several processes may do at a time."""
+        with self._written(ANSWERS), (self.path / ANSWERS).open("a", encoding="utf-8") as file:
+            file.write(f"\n{line}\n")  # what stands before may be the half of a line
+
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the checkpoint; the previous one is there until this one is complete. PD624 when it cannot be written."""
         with self._written(CHECKPOINT):
@@ -110,6 +122,14 @@ class RunFolder:
         if state is None:
             raise refuse("PD623", path=self.path)
         return state
+
+    @property
+    def checkpoint_digests(self) -> Mapping[str, str]:
+        """SHA-256 of the files of the last complete checkpoint, by name. PD623 when there is none; raises OSError."""
+        found = checkpoint_digests(self.path / CHECKPOINT)
+        if found is None:
+            raise refuse("PD623", path=self.path)
+        return found
 
     @property
     def has_checkpoint(self) -> bool:

@@ -44,6 +44,8 @@ def sensitivity(
             show_default=False,
         ),
     ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Re-solves at a time, each in a process.", min=1)] = 1,
+    only: Annotated[int | None, typer.Option(hidden=True, min=0)] = None,
     split: Annotated[
         str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)
     ] = None,
@@ -56,8 +58,9 @@ def sensitivity(
 
     from pdual.cli import failure, output
     from pdual.cli.interrupt import Interrupt
+    from pdual.increases import draw
+    from pdual.resolving.plan import RATE, Plan
     from pdual.restoring import restored
-    from pdual.sensitivity import RATE, Plan, draw
     from pdual.sensitivity import sensitivity as measured
 
     def told(words: str) -> None:
@@ -67,7 +70,9 @@ def sensitivity(
     gc.enable()
     with Interrupt() as interrupt:
         plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
-        found = measured(restored(run), plan, split, told, interrupt.asked)
+        found = measured(restored(run), plan, split, told, interrupt.asked, jobs, only)
+    if only is not None:
+        return output.INTERRUPTED if interrupt.came else output.FINE
     figure = run / "sensitivity.svg"
     with failure.writing(figure):
         draw(found, figure)
@@ -78,6 +83,8 @@ def sensitivity(
     else:
         for line in lines(found, figure):
             print(line)
+    if interrupt.came:
+        print("interrupted; what has ended is kept: the same command goes on from here", file=sys.stderr)
     return code
 
 

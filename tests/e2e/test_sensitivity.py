@@ -119,11 +119,51 @@ def test_a_re_solve_that_was_cut_counts_for_nothing(run: pdual.Run) -> None:
     def stop() -> bool:
         return len(said) == 2
 
+    answers(run).unlink(missing_ok=True)
     found = sensitivity(restored(run.folder), plan, told=said.append, stop=stop)
     assert (len(found.base), len(found.groups), found.groups[0].kind, found.spearman) == (1, 1, "by multiplier", None)
+    answers(run).unlink()
     whole = sensitivity(restored(run.folder), plan)
     assert (whole.base, whole.groups[0]) == (found.base, found.groups[0])
+    answers(run).unlink()
     assert sensitivity(restored(run.folder), plan, stop=lambda: True).base == ()
+
+
+def answers(run: pdual.Run) -> Path:
+    """Where the objectives of re-solves are kept."""
+    assert run.folder is not None
+    return run.folder / "sensitivity.jsonl"
+
+
+def test_what_has_ended_is_not_solved_again(capsys, run: pdual.Run) -> None:
+    """After an interruption, and where more groups or seeds are asked for; another rate, and half a line, are no answer."""
+    arguments = ["sensitivity", str(run.folder), "--groups", "2", "--size", "6", "--outer", "2", "--json"]
+    answers(run).unlink(missing_ok=True)
+    first = say(capsys, *arguments, "--random", "0", "--seeds", "1")
+    assert "(kept)" not in first.err
+    kept = answers(run).read_text()
+    answers(run).write_text(kept[: kept.rindex("objective")] + "\nno answer\n")
+    second = say(capsys, *arguments, "--random", "1", "--seeds", "2")
+    # by group, seeds 0 and 1: the train rows, the group that costs little, the one whose line was cut, the random one
+    assert [line.endswith("(kept)") for line in second.err.splitlines()] == [True, False, True, *[False] * 5]
+    assert second.json["base"][0] == first.json["base"][0]
+    assert [item["increases"][0] for item in second.json["groups"][:2]] == [
+        item["increases"][0] for item in first.json["groups"]
+    ]
+    again = say(capsys, *arguments, "--random", "1", "--seeds", "2")
+    assert (again.err.count("(kept)"), again.json) == (8, second.json)
+    assert "(kept)" not in say(capsys, *arguments, "--random", "1", "--seeds", "2", "--rate", "0.2").err
+
+
+def test_two_processes_say_what_one_does(capsys, run: pdual.Run) -> None:
+    arguments = ["sensitivity", str(run.folder), "--groups", "2", "--random", "1", "--size", "6", "--seeds", "1", "--outer", "2", "--json"]  # fmt: skip
+    answers(run).unlink(missing_ok=True)
+    one = say(capsys, *arguments)
+    answers(run).unlink()
+    two = say(capsys, *arguments, "--jobs", "2")
+    assert (two.code, two.json) == (0, one.json)
+    assert [line.split(": ")[0] for line in two.err.splitlines()] == [f"{n} of 4" for n in range(1, 5)]
+    assert len([line for line in answers(run).read_text().splitlines() if line]) == 4
 
 
 def test_a_re_solve_takes_the_rate_that_is_asked_for(capsys, run: pdual.Run) -> None:

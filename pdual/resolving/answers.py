@@ -1,0 +1,55 @@
+"""Re-solves that have ended are kept in the run's folder: what is asked for again is not solved again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdual.resolving.plan import Asked, Plan
+    from pdual.restoring import Restored
+
+
+class Answers:
+    """The objectives of ``RUN/sensitivity.jsonl``, by all that a re-solve depends on: the run's checkpoint, the programs' versions, the
+    rows and the data set they are of, the seed, and how long and with which rate it is solved.
+    """
+
+    def __init__(self, found: Restored, data: str, plan: Plan) -> None:
+        from pdual.runtime.execute import versions
+
+        record = found.record
+        self._folder = found.folder
+        self._shared = {
+            "checkpoint": found.folder.checkpoint_digests,
+            "versions": versions(),
+            "threads": record.threads,
+            "data": data,
+            "outer": plan.outer,
+            "epochs": plan.epochs,
+            "rate": plan.rate,
+        }
+
+    def __call__(self, asked: Asked) -> float | None:
+        """What came of a re-solve, or None where it has not ended. The file is read anew: other processes write to it."""
+        key = self._key(asked)
+        return next((value for kept, value in self._lines() if kept == key), None)
+
+    def keep(self, asked: Asked, objective: float) -> None:
+        """Add an answer. Raises PD624 where it cannot be written."""
+        self._folder.append_answer(json.dumps({"key": self._key(asked), "objective": objective}))
+
+    def _key(self, asked: Asked) -> str:
+        whole = json.dumps({**self._shared, "rows": asked.rows, "seed": asked.seed}, sort_keys=True)
+        return hashlib.sha256(whole.encode()).hexdigest()
+
+    def _lines(self) -> list[tuple[str, float]]:
+        found = []
+        for line in self._folder.answers:
+            try:
+                item = json.loads(line)
+                found.append((str(item["key"]), float(item["objective"])))
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that a killed process left, or another program's: no answer
+        return found

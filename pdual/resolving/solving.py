@@ -1,0 +1,67 @@
+"""One re-solve, from a warm start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdual.resolving.plan import Asked, Plan
+    from pdual.restoring import Restored
+    from pdual.runtime.lanes import Lane
+    from pdual.runtime.problem import Problem
+
+
+class Resolve:
+    """Solves the problem of a run again with rows of ``lane`` added, from the run's weights and multipliers."""
+
+    def __init__(self, found: Restored, lane: Lane, plan: Plan, stop: Callable[[], bool]) -> None:
+        self._found = found
+        self._lane = lane
+        self._plan = plan
+        self._stop = stop
+        self._state = found.folder.load()
+
+    def __call__(self, asked: Asked) -> float | None:
+        """The objective on the train rows of the run, in its own units, as solved with the rows imposed; None where it was cut."""
+        import torch
+
+        from pdual.runtime.evaluation import evaluate
+        from pdual.runtime.extended import Extended
+        from pdual.runtime.metrics import objective
+        from pdual.runtime.prepare import prepare
+        from pdual.runtime.solver import solve
+
+        torch.set_num_threads(self._found.record.threads)
+        torch.manual_seed(asked.seed)
+        tables = dict(self._found.tables)
+        tables[self._lane.name] = Extended(tables[self._lane.name], torch.tensor(asked.rows, dtype=torch.long))
+        dtype = self._found.run.options.dtype
+        problem = self._shorter(prepare(self._found.graph, tables, dtype, {}))
+        options = replace(self._found.run.options, seed=asked.seed, budget=None, stop=self._stop)
+        run = solve(problem, options, initial=self._state)
+        if self._stop():
+            return None
+        total = problem.free_objective()
+        if options.feasibility:
+            return float(total)
+        for lane in run.lanes:
+            ids = self._found.tables[lane.name].splits["train"].to(lane.train_ids.device)
+            passed = evaluate(lane.program, lane.table, ids, lane.evaluation_batch, groups=lane.groups_of(ids))
+            total += objective(lane.program, passed) or 0.0
+        return float(total)
+
+    def _shorter(self, problem: Problem) -> Problem:
+        from pdual.dsl.declarations.optimisers import OptimiserSettings
+        from pdual.dsl.declarations.references import OptimiserUse
+
+        settings = problem.settings
+        descent = settings.descent.settings
+        assert isinstance(descent, OptimiserSettings)
+        changes: dict[str, object] = {"lr": descent.lr * self._plan.rate}
+        if self._plan.epochs is not None:
+            changes.update(epochs=self._plan.epochs, steps=None)
+        slower = OptimiserUse(settings.descent.optimiser, descent.model_copy(update=changes))
+        own = {"outer": self._plan.outer, "warmup": 0, "dual_warmup": 0, "descent": slower}
+        return replace(problem, settings=settings.model_copy(update=own))
