@@ -15,10 +15,10 @@ if not (_HERE / "dsl").exists():
     __path__.append(str(_HERE.parent))
 
 if TYPE_CHECKING:
-    from pdual.api import Problem, ProblemError, Run, load
+    from pdual.api import Problem, ProblemError, ProblemWarning, Run, load
 
 __version__ = "0.1.0"
-__all__ = ["Problem", "ProblemError", "Run", "__version__", "load"]
+__all__ = ["Problem", "ProblemError", "ProblemWarning", "Run", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

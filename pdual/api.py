@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -35,6 +36,15 @@ class ProblemError(Exception):
         super().__init__("\n" + render_all(diagnostics, source))
 
 
+class ProblemWarning(UserWarning):
+    """What is odd about a spec or its data; the text is what the command line would print."""
+
+
+def _warn(found: Sequence[Diagnostic], source: Source) -> None:
+    for item in found:
+        warnings.warn("\n" + render_all((item,), source), ProblemWarning, stacklevel=3)
+
+
 def load(
     spec: str | Path,
     params: Mapping[str, float | int | str] | None = None,
@@ -48,7 +58,7 @@ def load(
     ``params`` are values of parameters, ``data`` the rows of data sets (files, arrays by column, data frames, torch or Hugging
     Face data sets; see ``pdual.binding.bound``), ``models`` the modules of models that the spec leaves open: any ``nn.Module``
     that takes its arguments by position. ``dual`` is a kind for all multipliers, or kinds by family; ``minimize`` false drops the objective.
-    Raises ProblemError.
+    Raises ProblemError; what is odd is a ProblemWarning.
     """
     source: Source | None = None
     duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
@@ -65,6 +75,7 @@ def load(
         modules = _modules(models or {}, understood.spec)
     except Refusal as refusal:
         raise ProblemError(refusal.diagnostics, source) from None
+    _warn(understood.diagnostics, source)
     options = RunOptions(overrides=overrides, dual=duals, minimize=minimize, data=files)
     return Problem(understood, found.folder, options, modules)
 
@@ -118,7 +129,7 @@ class Problem:
         """Run it. ``options`` are those of ``RunOptions``: ``out``, ``seed``, ``quick``, ``limit``, ``budget``,
         ``device``, ...
 
-        Raises ProblemError for wrong data and runs that fail.
+        Raises ProblemError for wrong data and runs that fail; rows that no prediction satisfies are a ProblemWarning.
         """
         from dataclasses import replace
 
@@ -130,7 +141,14 @@ class Problem:
         source = self.understood.source
         context = SourceContext(folder=self.folder, workers=default_workers())
         try:
-            outcome = execute(self.graph, source.text, replace(self.options, **options), context, given=self.models)
+            outcome = execute(
+                self.graph,
+                source.text,
+                replace(self.options, **options),
+                context,
+                given=self.models,
+                warn=lambda found: _warn(found, source),
+            )
         except Refusal as refusal:
             raise ProblemError(refusal.diagnostics, source) from None
         return Run(outcome)

@@ -43,6 +43,15 @@ def test_load_solve_ask(spec: Path, tmp_path: Path):
     assert "run folder" in run._repr_html_()
 
 
+def test_what_is_odd_about_a_spec_is_a_warning(spec: Path) -> None:
+    spec.write_text(SPEC.replace("ARCHITECTURE", " = linear()").replace("slack = 9.0", "slack = 9.0\nparam idle = 1"))
+    with pytest.warns(pdual.ProblemWarning) as found:
+        pdual.load(spec)
+    (told,) = (str(item.message) for item in found)
+    assert "warning[PD" in told
+    assert "param idle = 1" in told
+
+
 def test_predictions_are_those_of_the_trained_model(spec: Path, tmp_path: Path):
     run = pdual.load(spec).solve(out=tmp_path / "out")
     x = torch.tensor([0.0, 1.0, 2.0])
