@@ -43,7 +43,7 @@ class PartStream:
             group = int(owner[codes == code][0])
             drawn = min(len(stratum), max(1, round(members * len(stratum) / sizes[group])))
             self._groups[group].append(Shuffle(stratum, drawn, random))
-            shares[group].append(torch.full((drawn,), len(stratum) / drawn, device=rows.device))
+            shares[group].append(torch.full((drawn,), len(stratum) / drawn, dtype=torch.float64, device=rows.device))
         self._sizes = [sum(map(len, found)) for found in shares]
         self.rows_per_step = sum(self._sizes) * each / count
         self.groups_per_step = float(each)

@@ -117,7 +117,7 @@ class RowStream:
             Shuffle(self._rows[chosen], size, self._random) for chosen, size in zip((named, ~named), sizes, strict=True)
         )
         weights = [
-            torch.full((size,), members / len(self._rows) * self._batch / size, device=self._rows.device)
+            self._rows.new_full((size,), members / len(self._rows) * self._batch / size, dtype=torch.float64)
             for members, size in zip((count, rest), sizes, strict=True)
         ]
         self._weights = torch.cat(weights)

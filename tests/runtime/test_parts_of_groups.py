@@ -192,6 +192,43 @@ def test_the_optimum_is_that_of_whole_groups(objective: str, tmp_path: Path) -> 
     torch.testing.assert_close(parts, whole, rtol=0, atol=0.02)
 
 
+def test_steps_of_a_round_add_up_to_the_gradient_of_an_average(tmp_path: Path) -> None:
+    """With weights that do not move: 4 of 8 rows of one task, all 4 of the other, a task a step. Four steps see every row as its weight
+    says, so that their mean is the gradient at all rows of psi(G, lam) and of the mean of psi(one), by hand.
+    """
+    owners, good = [0] * 8 + [1] * 4, [True] * 2 + [False] * 6 + [True, False] * 2
+    x = torch.linspace(-1.0, 2.0, 12, dtype=torch.float64)
+    table = "".join(
+        f"{value:.17g},{owner},{str(kind).lower()}\n"
+        for value, owner, kind in zip(x.tolist(), owners, good, strict=True)
+    )
+    (tmp_path / "rows.csv").write_text(f"x,task,good\n{table}")
+    text = SPEC.format(objective="mean[a in t where a.good](s[a])", batch=4, members=", members = 4").replace(
+        'csv("rows.csv")', 'csv("rows.csv", split = [1, 0, 0])'
+    )
+    text = text.replace(
+        "over r in d {", "subject to low: mean[r in d](f(r.x)) <= -0.2\ndual low = shared(cap = 10)\nover r in d {"
+    )
+    context = SourceContext(folder=tmp_path)
+    found = understand(Source("p.pdual", text), {}, {}, True, context)
+    found.refuse()
+    tables = load_tables(found.graph.spec, found.graph.knowns, context)
+    problem = prepare(found.graph, tables, torch.float64, {})
+    solver = Solver(problem, Options(precision="float64", feasibility=True))
+    averages = solver._averages
+    assert averages is not None
+    averages.multipliers.stores[0].load_state({"level": torch.tensor([0.7], dtype=torch.float64)})
+    solver._iteration = 1
+    solver._begin_averages()
+    weights = list(problem.models["f"].parameters())
+    steps = [torch.autograd.grad(solver._loss()[0], weights) for _ in range(4)]
+    said = problem.models["f"]({"x": x}).outputs[""]
+    by_hand = 0.5 * (0.7 + said.mean() + 0.2).relu().square() + (0.5 * (said.square() - 1).relu().square()).mean()
+    assert any(not torch.allclose(one[0], steps[0][0]) for one in steps)
+    for number, wanted in enumerate(torch.autograd.grad(by_hand, weights)):
+        torch.testing.assert_close(sum(step[number] for step in steps) / 4, wanted, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("rows", "code"),
     [
