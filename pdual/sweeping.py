@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
     from pdual.recovering import Capacity
     from pdual.restoring import Restored
+    from pdual.runtime.options import RunOptions
     from pdual.runtime.records import Metrics
 
 #: How a run is started in a process of its own.
@@ -102,16 +103,24 @@ def _metrics(folder: Path) -> Metrics | None:
         return None
 
 
-def comparable(reference: Path, graphs: Sequence[Graph]) -> Restored:
-    """The run whose multipliers others are held against. Raises PD740 where a graph is another problem; duals may differ."""
+def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, folder: Path) -> Restored:
+    """The run whose multipliers others are held against. Raises PD740 where a graph is another problem, duals apart, or where the rows
+    of the first, loaded with ``options`` from a spec's ``folder``, are others.
+    """
     from pdual.compiler.sameness import differs
     from pdual.restoring import restored
+    from pdual.runtime.context import SourceContext
+    from pdual.runtime.execute import loaded
 
     whole = restored(reference)
     for graph in graphs:
         subject = differs(graph, whole.graph, objective=whole.options.minimize)
         if subject is not None:
             raise refuse("PD740", run=reference, subject=subject)
+    for graph in graphs[:1]:  # of runs with other values that the rows depend on it is told when they have ended
+        tables = loaded(graph, options, SourceContext(folder=folder, workers=whole.context.workers))
+        if {name: table.fingerprint for name, table in tables.items()} != whole.record.data:
+            raise refuse("PD740", run=reference, subject="the rows")
     return whole
 
 

@@ -104,12 +104,17 @@ def prepared(
     """The problem with its rows loaded and its models at their start, and the tables."""
     dtype = torch.float64 if options.precision == "float64" else torch.float32
     torch.manual_seed(options.seed)
-    limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
-    tables = load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
+    tables = loaded(graph, options, context)
     problem = prepare(graph, tables, dtype, given)
     if options.quick:
         problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
     return problem, tables
+
+
+def loaded(graph: Graph, options: RunOptions, context: SourceContext) -> Mapping[str, Table]:
+    """The rows by data set, as a run with these options sees them. Raises a Refusal with PD5xx."""
+    limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
+    return load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
 
 
 def solver_options(options: RunOptions, record: RunRecord, device: torch.device) -> Options:

@@ -61,6 +61,7 @@ def sweep(
     from pdual.cli import output
     from pdual.cli.interrupt import Interrupt
     from pdual.runtime.execute import default_workers
+    from pdual.runtime.options import RunOptions
     from pdual.sweeping import comparable, measured, trials
     from pdual.sweeping import sweep as swept
 
@@ -69,8 +70,10 @@ def sweep(
     planned = trials(values, seeds, folder)
     fixed = assignments(sets, "--set")
     apart = {tuple(trial.values.items()): {**fixed, **trial.values} for trial in planned}  # seeds make no other problem
-    graphs = _check(spec, list(apart.values()), data_files(data))
-    whole = None if reference is None else comparable(reference, graphs)
+    files = data_files(data)
+    found_at, graphs = _check(spec, list(apart.values()), files)
+    asked = RunOptions(data=files, limit=limit, quick=quick)
+    whole = None if reference is None else comparable(reference, graphs, asked, found_at)
     arguments = ["--device", device.value, *(["--quick"] if quick else []), *(["--tensorboard"] if tensorboard else [])]
     arguments += ["--limit", str(limit)] if limit is not None else []
     for option, written in (("--set", sets), ("--dual", dual), ("--data", data)):
@@ -108,8 +111,8 @@ def _values(name: str, written: str) -> list[str]:
     return list(dict.fromkeys(names(written, f"--over {name}")))
 
 
-def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> list[Graph]:
-    """Refuse before anything runs what no run would accept."""
+def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> tuple[Path, list[Graph]]:
+    """The spec's folder and its graphs. Refuses before anything runs what no run would accept."""
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
     from pdual.understanding import understand
@@ -121,7 +124,7 @@ def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Pa
         understood.refuse()
         assert understood.graph is not None
         graphs.append(understood.graph)
-    return graphs
+    return found.folder, graphs
 
 
 def _drawn(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]], folder: Path) -> Path | None:

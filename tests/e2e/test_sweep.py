@@ -143,10 +143,16 @@ def test_a_reference_solved_the_same_problem(capsys) -> None:
         in said.err
     )
     said = say(capsys, *command, "--over", "width=2", "--limit", "20")
-    assert (
-        "error[PD740]: `table` solved another problem than the runs that are held against it: the rows differ"
-        in said.err
+    assert (said.code, said.out, Path("there").exists()) == (2, "", False)
+    rows = "error[PD740]: `table` solved another problem than the runs that are held against it: the rows differ"
+    assert rows in said.err
+    text = Path("halves.pdual").read_text()
+    Path("halves.pdual").write_text(
+        text.replace("param shift", "param draw = 0\nparam shift").replace("0.1])", "0.1], seed = draw)")
     )
+    said = say(capsys, *command[:-1], "table", "--over", "draw=0,1", "--out", "drawn")
+    assert (said.code, rows in said.err, len(list(Path("drawn").iterdir()))) == (2, True, 2)
+    Path("halves.pdual").write_text(text)
     assert say(capsys, *command, "--over", "width=3", "--dual", "pointwise").out.count("nothing to hold against") == 1
     assert say(capsys, "run", "halves.pdual", "--dual", "none", "--out", "bare", "-q").code == 0
     said = say(capsys, *command[:-1], "bare", "--over", "width=2", "--out", "beside")
