@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from pdual.dsl.diagnostics import refuse
 from pdual.resolving.answers import Answers
-from pdual.resolving.plan import Asked, Plan
+from pdual.resolving.plan import Answer, Asked, Plan
 from pdual.resolving.processes import Processes, command
 from pdual.resolving.solving import Resolve
 
@@ -33,13 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Imposed:
-    """One group: ``rows`` by address; its rows' mean multiplier, scaled; the first-order bound of the increase; the increases by seed."""
+    """One group: ``rows`` by address; its rows' mean multiplier, scaled; the first-order bound of the increase; the increases by seed.
+
+    ``before`` and ``after``: the mean over its rows of the largest violation of each, under the run and, by seed, as re-solved. Where
+    much of it is left, the re-solves were too short for the increase to show.
+    """
 
     kind: str
     rows: tuple[str, ...]
     multiplier: float
     bound: float
+    before: float
     increases: tuple[float, ...]
+    after: tuple[float, ...]
 
     @property
     def increase(self) -> float:
@@ -84,6 +90,7 @@ class _Group:
     rows: tuple[str, ...]
     multiplier: float
     bound: float
+    before: float
 
 
 def sensitivity(
@@ -123,8 +130,8 @@ def _answers(
     chosen: Sequence[int],
     stop: Callable[[], bool],
     jobs: int,
-) -> Iterator[tuple[float, float | None]]:
-    """The objectives of the re-solves in order, until ``stop``, each with the seconds it was waited for; None for what was there.
+) -> Iterator[tuple[Answer, float | None]]:
+    """What came of the re-solves in order, until ``stop``, each with the seconds it was waited for; None for what was there.
 
     What a process of its own leaves no answer for is solved here, so that what it met with is met with here.
     """
@@ -136,14 +143,14 @@ def _answers(
         for number in chosen:
             began = perf_counter()
             processes.wait(number, stop)
-            objective = kept(asked[number])
-            if objective is None and not stop():
-                objective = resolve(asked[number])
-                if objective is not None:
-                    kept.keep(asked[number], objective)
-            if objective is None:
+            answer = kept(asked[number])
+            if answer is None and not stop():
+                answer = resolve(asked[number])
+                if answer is not None:
+                    kept.keep(asked[number], answer)
+            if answer is None:
                 return
-            yield objective, perf_counter() - began if number in missing else None
+            yield answer, perf_counter() - began if number in missing else None
 
 
 class _Teller:
@@ -155,9 +162,10 @@ class _Teller:
         self._groups = groups
         self._ended: list[float] = []
 
-    def __call__(self, objective: float, seconds: float | None) -> float:
-        """One more: its objective, as it came."""
+    def __call__(self, answer: Answer, seconds: float | None) -> Answer:
+        """One more, as it came."""
         place, seed = divmod(len(self._ended), self._seeds)
+        objective = answer.objective
         self._ended.append(objective)
         if place == 0:
             words = f"the train rows alone, seed {seed}: objective {objective:.6g}"
@@ -166,19 +174,20 @@ class _Teller:
             words = f"{group.kind}, mean multiplier {group.multiplier:.3g}, seed {seed}: increase {increase:.3g}"
         total = self._seeds * (1 + len(self._groups))
         self._told(f"{len(self._ended)} of {total}: {words} ({'kept' if seconds is None else f'{seconds:.0f} s'})")
-        return objective
+        return answer
 
 
 def _concluded(
-    found: Restored, lane: Lane, split: str, plan: Plan, groups: Sequence[_Group], ended: Sequence[float]
+    found: Restored, lane: Lane, split: str, plan: Plan, groups: Sequence[_Group], ended: Sequence[Answer]
 ) -> Sensitivity:
-    """``ended``: the objectives of the re-solves, in order; of the groups those that have all of their seeds count."""
-    base, later = ended[: plan.seeds], ended[plan.seeds :]
+    """``ended``: what came of the re-solves, in order; of the groups those that have all of their seeds count."""
+    base, later = [item.objective for item in ended[: plan.seeds]], ended[plan.seeds :]
     imposed = []
     for place in range(len(later) // plan.seeds):
         group, own = groups[place], later[place * plan.seeds : (place + 1) * plan.seeds]
-        increases = tuple(objective - alone for objective, alone in zip(own, base, strict=True))
-        imposed.append(Imposed(group.kind, group.rows, group.multiplier, group.bound, increases))
+        increases = tuple(item.objective - alone for item, alone in zip(own, base, strict=True))
+        after = tuple(item.violation for item in own)
+        imposed.append(Imposed(group.kind, group.rows, group.multiplier, group.bound, group.before, increases, after))
     chosen = [item for item in imposed if item.kind == "by multiplier"]
     levels = [item.multiplier for item in chosen]
     return Sensitivity(
@@ -212,6 +221,7 @@ def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, 
     import torch
 
     from pdual.runtime.drawings.drawing import priced
+    from pdual.runtime.profile import Profile
 
     passed = lane.evaluate(split)
     assert passed.multipliers is not None
@@ -222,12 +232,14 @@ def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, 
     live = passed.multipliers if passed.mask is None else torch.where(passed.mask, passed.multipliers, 0.0)
     price = priced(lane.program.layout, live).double()
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
+    worst = Profile.of(passed, lane.program.layout).largest().double()
     scale = found.graph.objective_scale / (len(lane.train_ids) + size)  # brings a scaled objective into its own units
     groups = []
     for kind, places in _places(price, plan, size):
         own = tuple(ids[places].tolist())
         rows = tuple(lane.table.address(row) for row in own)
-        groups.append(_Group(kind, own, rows, float(price[places].mean()), float(costs[places].sum()) * scale))
+        bound = float(costs[places].sum()) * scale
+        groups.append(_Group(kind, own, rows, float(price[places].mean()), bound, float(worst[places].mean())))
     return replace(plan, size=size), groups
 
 

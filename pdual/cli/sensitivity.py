@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -98,10 +99,11 @@ def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
         f"{plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}"
     )
     yield ""
-    rows = [["group", "mean multiplier", "increase", "95 % interval", "first order"]]
+    rows = [["group", "mean multiplier", "increase", "95 % interval", "first order", "violation", "left"]]
     for item in found.groups:
         interval = "-" if item.interval is None else f"± {item.interval:.3g}"
-        rows.append([item.kind, f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.bound:.3g}"])
+        numbers = [f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.bound:.3g}"]
+        rows.append([item.kind, *numbers, f"{item.before:.3g}", f"{fmean(item.after):.3g}"])
     yield from table(rows)
     yield ""
     if found.noise is not None:

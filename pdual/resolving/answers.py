@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from pdual.resolving.plan import Answer
 
 if TYPE_CHECKING:
     from pdual.resolving.plan import Asked, Plan
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """The objectives of ``RUN/sensitivity.jsonl``, by all that a re-solve depends on: the run's checkpoint, the programs' versions, the
+    """The lines of ``RUN/sensitivity.jsonl``, by all that a re-solve depends on: the run's checkpoint, the programs' versions, the
     rows and the data set they are of, the seed, and how long and with which rate it is solved.
     """
 
@@ -31,25 +34,25 @@ class Answers:
             "rate": plan.rate,
         }
 
-    def __call__(self, asked: Asked) -> float | None:
+    def __call__(self, asked: Asked) -> Answer | None:
         """What came of a re-solve, or None where it has not ended. The file is read anew: other processes write to it."""
         key = self._key(asked)
         return next((value for kept, value in self._lines() if kept == key), None)
 
-    def keep(self, asked: Asked, objective: float) -> None:
+    def keep(self, asked: Asked, answer: Answer) -> None:
         """Add an answer. Raises PD624 where it cannot be written."""
-        self._folder.append_answer(json.dumps({"key": self._key(asked), "objective": objective}))
+        self._folder.append_answer(json.dumps({"key": self._key(asked), **asdict(answer)}))
 
     def _key(self, asked: Asked) -> str:
         whole = json.dumps({**self._shared, "rows": asked.rows, "seed": asked.seed}, sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()
 
-    def _lines(self) -> list[tuple[str, float]]:
+    def _lines(self) -> list[tuple[str, Answer]]:
         found = []
         for line in self._folder.answers:
             try:
                 item = json.loads(line)
-                found.append((str(item["key"]), float(item["objective"])))
+                found.append((str(item["key"]), Answer(float(item["objective"]), float(item["violation"]))))
             except (ValueError, KeyError, TypeError):
                 continue  # a line that a killed process left, or another program's: no answer
         return found

@@ -37,3 +37,13 @@ class Asked:
 
     rows: tuple[int, ...]
     seed: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a re-solve: the objective on the run's own train rows, in its own units, and the mean over the imposed rows of the
+    largest violation that a row is left with, 0 without any.
+    """
+
+    objective: float
+    violation: float

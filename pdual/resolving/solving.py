@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pdual.resolving.plan import Answer
+
 if TYPE_CHECKING:
     from pdual.resolving.plan import Asked, Plan
     from pdual.restoring import Restored
     from pdual.runtime.lanes import Lane
     from pdual.runtime.problem import Problem
+    from pdual.runtime.run import Run
 
 
 class Resolve:
@@ -23,13 +26,11 @@ class Resolve:
         self._stop = stop
         self._state = found.folder.load()
 
-    def __call__(self, asked: Asked) -> float | None:
-        """The objective on the train rows of the run, in its own units, as solved with the rows imposed; None where it was cut."""
+    def __call__(self, asked: Asked) -> Answer | None:
+        """What comes of it; None where it was cut."""
         import torch
 
-        from pdual.runtime.evaluation import evaluate
         from pdual.runtime.extended import Extended
-        from pdual.runtime.metrics import objective
         from pdual.runtime.prepare import prepare
         from pdual.runtime.solver import solve
 
@@ -43,14 +44,33 @@ class Resolve:
         run = solve(problem, options, initial=self._state)
         if self._stop():
             return None
-        total = problem.free_objective()
-        if options.feasibility:
-            return float(total)
+        objective = float(problem.free_objective()) + self._of_rows(run)
+        return Answer(objective, self._violation(run, asked) if asked.rows else 0.0)
+
+    def _violation(self, run: Run, asked: Asked) -> float:
+        import torch
+
+        from pdual.runtime.evaluation import evaluate
+        from pdual.runtime.profile import Profile
+
+        lane = next(lane for lane in run.lanes if lane.name == self._lane.name)
+        ids = torch.tensor(asked.rows, dtype=torch.long, device=lane.train_ids.device)
+        passed = evaluate(lane.program, lane.table, ids, lane.evaluation_batch)
+        return float(Profile.of(passed, lane.program.layout).largest().double().mean())
+
+    def _of_rows(self, run: Run) -> float:
+        """The objective's mean over the rows that the run was trained on; 0 where it has none."""
+        from pdual.runtime.evaluation import evaluate
+        from pdual.runtime.metrics import objective
+
+        total = 0.0
+        if self._found.run.options.feasibility:
+            return total
         for lane in run.lanes:
             ids = self._found.tables[lane.name].splits["train"].to(lane.train_ids.device)
             passed = evaluate(lane.program, lane.table, ids, lane.evaluation_batch, groups=lane.groups_of(ids))
             total += objective(lane.program, passed) or 0.0
-        return float(total)
+        return total
 
     def _shorter(self, problem: Problem) -> Problem:
         from pdual.dsl.declarations.optimisers import OptimiserSettings

@@ -77,6 +77,9 @@ def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
     chosen = price.argsort()[-6:]
     expected = float((passed.multipliers[chosen, 0] * passed.residuals[chosen, 0].clamp(min=0)).sum()) / 36
     assert own[-1]["bound"] == pytest.approx(expected, rel=1e-4, abs=1e-9)
+    lifted = lane.evaluate("test").residuals[chosen, 0] * lane.program.layout.parts[0].scale[0]
+    assert own[-1]["before"] == pytest.approx(float(lifted.clamp(min=0).mean()), rel=1e-4)
+    assert len(own[-1]["after"]) == 2
     for item in found["groups"]:
         first, second = item["increases"]
         assert item["increase"] == pytest.approx((first + second) / 2)
@@ -142,7 +145,7 @@ def test_what_has_ended_is_not_solved_again(capsys, run: pdual.Run) -> None:
     first = say(capsys, *arguments, "--random", "0", "--seeds", "1")
     assert "(kept)" not in first.err
     kept = answers(run).read_text()
-    answers(run).write_text(kept[: kept.rindex("objective")] + "\nno answer\n")
+    answers(run).write_text(kept[: kept.rindex("violation")] + "\nno answer\n")
     second = say(capsys, *arguments, "--random", "1", "--seeds", "2")
     # by group, seeds 0 and 1: the train rows, the group that costs little, the one whose line was cut, the random one
     assert [line.endswith("(kept)") for line in second.err.splitlines()] == [True, False, True, *[False] * 5]
@@ -175,7 +178,13 @@ def test_a_re_solve_takes_the_rate_that_is_asked_for(capsys, run: pdual.Run) -> 
     assert found[0]["groups"] == found[1]["groups"] != found[2]["groups"]
     assert found[0]["plan"]["rate"] == 0.1
     # Steps that are next to nothing leave the objective of the train rows where it was, whatever is imposed.
-    assert [item["increases"][0] for item in found[3]["groups"]] == pytest.approx([0.0, 0.0], abs=1e-4)
+    still = found[3]["groups"]
+    assert [item["increases"][0] for item in still] == pytest.approx([0.0, 0.0], abs=1e-4)
+    assert [item["after"][0] for item in still] == pytest.approx([item["before"] for item in still], abs=1e-4)
+    assert still[-1]["before"] > 0.001
+    assert (
+        found[2]["groups"][-1]["after"][0] < still[-1]["after"][0]
+    )  # at three tenths of the rate the rows are met better
 
 
 def test_imposed_rows_are_train_rows() -> None:
