@@ -19,7 +19,6 @@ SPEC = """problem pairs "Which workflow solves which task"
 set dim = 0..5
 data pairs = flora("Coding-GD"{options}) {{
   workflow: graph {{ node: real[dim] }}
-  task: id
   question: real[dim]
   solved: bool
 }}
