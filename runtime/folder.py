@@ -100,9 +100,9 @@ class RunFolder:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The lines of ``sensitivity.jsonl``, of which a process that was killed may have left one short."""
+        """The lines of ``sensitivity.jsonl``, any of which a process that was killed, or a disk, may have damaged."""
         path = self.path / ANSWERS
-        return tuple(path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
+        return tuple(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else ()
 
     def append_answer(self, line: str) -> None:
         """Add a line to ``sensitivity.jsonl``, which several processes may do at a time."""

@@ -95,7 +95,7 @@ def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
 
     plan = found.plan
     yield (
-        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer iterations, "
+        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer {'iteration' if plan.outer == 1 else 'iterations'}, "
         f"{plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}"
     )
     yield ""

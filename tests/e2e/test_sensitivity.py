@@ -145,7 +145,7 @@ def test_what_has_ended_is_not_solved_again(capsys, run: pdual.Run) -> None:
     first = say(capsys, *arguments, "--random", "0", "--seeds", "1")
     assert "(kept)" not in first.err
     kept = answers(run).read_text()
-    answers(run).write_text(kept[: kept.rindex("violation")] + "\nno answer\n")
+    answers(run).write_bytes(kept[: kept.rindex("violation")].encode() + b"\nno answer\n\xff\xfe\n")
     second = say(capsys, *arguments, "--random", "1", "--seeds", "2")
     # by group, seeds 0 and 1: the train rows, the group that costs little, the one whose line was cut, the random one
     assert [line.endswith("(kept)") for line in second.err.splitlines()] == [True, False, True, *[False] * 5]
