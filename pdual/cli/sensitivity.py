@@ -94,8 +94,9 @@ def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
     from pdual.explaining.render import table
 
     plan = found.plan
+    iterations = "iteration" if plan.outer == 1 else "iterations"
     yield (
-        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer {'iteration' if plan.outer == 1 else 'iterations'}, "
+        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer {iterations}, "
         f"{plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}"
     )
     yield ""
