@@ -100,25 +100,38 @@ def sensitivity(
     told: Callable[[str], None] = lambda words: None,
     stop: Callable[[], bool] = lambda: False,
     jobs: int = 1,
-    only: int | None = None,
 ) -> Sensitivity:
     """Re-solve a run with groups of held-out rows imposed, ``jobs`` at a time; ``told`` what every re-solve came to. Answers are kept in
     the run's folder, and what is kept is not solved again. After ``stop`` the groups that are whole are what there is: a re-solve that
-    was cut counts for nothing. With ``only``, the one re-solve of this number is all that is done.
+    was cut counts for nothing.
 
     Raises PD733 where no unseen row has a multiplier, PD734 where a group is larger than its split, and what a run raises.
     """
+    lane, split, plan, groups = _planned(found, plan, split)
+    tell = _Teller(told, plan, groups)
+    ended = [tell(*answer) for answer in _answers(found, lane, split, plan, _asked(plan, groups), stop, jobs)]
+    return _concluded(found, lane, split, plan, groups, ended)
+
+
+def resolve_one(found: Restored, plan: Plan, number: int, split: str | None, stop: Callable[[], bool]) -> None:
+    """Re-solve ``number`` of a plan alone, and keep its answer: what a process of ``jobs`` does. Raises what ``sensitivity`` does."""
+    lane, split, plan, groups = _planned(found, plan, split)
+    for _ in _answers(found, lane, split, plan, _asked(plan, groups)[number : number + 1], stop, jobs=1):
+        pass
+
+
+def _planned(found: Restored, plan: Plan, split: str | None) -> tuple[Lane, str, Plan, list[_Group]]:
+    """Where the groups are taken from, the plan with its size, and the groups."""
     import torch
 
     torch.set_num_threads(found.record.threads)
     lane, split = _held_out(found, split)
-    plan, groups = _groups(found, lane, split, plan)
-    asked = [Asked(ids, seed) for ids in ((), *(group.ids for group in groups)) for seed in range(plan.seeds)]
-    numbers = range(len(asked))
-    chosen = numbers if only is None else numbers[only : only + 1]
-    tell = _Teller(told if only is None else lambda words: None, plan, groups)
-    ended = [tell(*answer) for answer in _answers(found, lane, split, plan, asked, chosen, stop, jobs)]
-    return _concluded(found, lane, split, plan, groups, ended if only is None else [])
+    return lane, split, *_groups(found, lane, split, plan)
+
+
+def _asked(plan: Plan, groups: Sequence[_Group]) -> list[Asked]:
+    """The re-solves in order: of the train rows alone, then of every group, each with all seeds."""
+    return [Asked(ids, seed) for ids in ((), *(group.ids for group in groups)) for seed in range(plan.seeds)]
 
 
 def _answers(
@@ -127,7 +140,6 @@ def _answers(
     split: str,
     plan: Plan,
     asked: Sequence[Asked],
-    chosen: Sequence[int],
     stop: Callable[[], bool],
     jobs: int,
 ) -> Iterator[tuple[Answer, float | None]]:
@@ -136,18 +148,18 @@ def _answers(
     What a process of its own leaves no answer for is solved here, so that what it met with is met with here.
     """
     kept, resolve = Answers(found, lane.name, plan), Resolve(found, lane, plan, stop)
-    missing = [number for number in chosen if kept(asked[number]) is None]
+    missing = [number for number, item in enumerate(asked) if kept(item) is None]
     apart = missing if jobs > 1 else []
     commands = [(number, command(found.folder.path, plan, split, number)) for number in apart]
     with Processes(commands, jobs) as processes:
-        for number in chosen:
+        for number, item in enumerate(asked):
             began = perf_counter()
             processes.wait(number, stop)
-            answer = kept(asked[number])
+            answer = kept(item)
             if answer is None and not stop():
-                answer = resolve(asked[number])
+                answer = resolve(item)
                 if answer is not None:
-                    kept.keep(asked[number], answer)
+                    kept.keep(item, answer)
             if answer is None:
                 return
             yield answer, perf_counter() - began if number in missing else None

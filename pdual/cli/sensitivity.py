@@ -62,6 +62,7 @@ def sensitivity(
     from pdual.increases import draw
     from pdual.resolving.plan import RATE, Plan
     from pdual.restoring import restored
+    from pdual.sensitivity import resolve_one
     from pdual.sensitivity import sensitivity as measured
 
     def told(words: str) -> None:
@@ -71,9 +72,10 @@ def sensitivity(
     gc.enable()
     with Interrupt() as interrupt:
         plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
-        found = measured(restored(run), plan, split, told, interrupt.asked, jobs, only)
-    if only is not None:
-        return output.INTERRUPTED if interrupt.came else output.FINE
+        if only is not None:
+            resolve_one(restored(run), plan, only, split, interrupt.asked)
+            return output.INTERRUPTED if interrupt.came else output.FINE
+        found = measured(restored(run), plan, split, told, interrupt.asked, jobs)
     figure = run / "sensitivity.svg"
     with failure.writing(figure):
         draw(found, figure)

@@ -36,8 +36,7 @@ class Answers:
 
     def __call__(self, asked: Asked) -> Answer | None:
         """What came of a re-solve, or None where it has not ended. The file is read anew: other processes write to it."""
-        key = self._key(asked)
-        return next((value for kept, value in self._lines() if kept == key), None)
+        return self._kept().get(self._key(asked))
 
     def keep(self, asked: Asked, answer: Answer) -> None:
         """Add an answer. Raises PD624 where it cannot be written."""
@@ -47,12 +46,12 @@ class Answers:
         whole = json.dumps({**self._shared, "rows": asked.rows, "seed": asked.seed}, sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()
 
-    def _lines(self) -> list[tuple[str, Answer]]:
-        found = []
+    def _kept(self) -> dict[str, Answer]:
+        found = {}
         for line in self._folder.answers:
             try:
                 item = json.loads(line)
-                found.append((str(item["key"]), Answer(float(item["objective"]), float(item["violation"]))))
+                found[str(item["key"])] = Answer(float(item["objective"]), float(item["violation"]))
             except (ValueError, KeyError, TypeError):
                 continue  # a line that a killed process left, or another program's: no answer
         return found

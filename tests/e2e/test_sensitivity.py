@@ -182,9 +182,8 @@ def test_a_re_solve_takes_the_rate_that_is_asked_for(capsys, run: pdual.Run) -> 
     assert [item["increases"][0] for item in still] == pytest.approx([0.0, 0.0], abs=1e-4)
     assert [item["after"][0] for item in still] == pytest.approx([item["before"] for item in still], abs=1e-4)
     assert still[-1]["before"] > 0.001
-    assert (
-        found[2]["groups"][-1]["after"][0] < still[-1]["after"][0]
-    )  # at three tenths of the rate the rows are met better
+    # At three tenths of the rate the rows are met better.
+    assert found[2]["groups"][-1]["after"][0] < still[-1]["after"][0]
 
 
 def test_imposed_rows_are_train_rows() -> None:

@@ -12,11 +12,12 @@ import torch
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
+from pdual.runtime.averages import Averages
 from pdual.runtime.context import SourceContext
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.run import Run
-from pdual.runtime.solver import solve
+from pdual.runtime.solver import Solver, solve
 
 ROWS = 48
 
@@ -73,6 +74,17 @@ def prepared(folder: Path, spec: str, settings: str, dual: dict[str, str] | None
 
 def solved(given: Problem, **options: Any) -> Run:
     return solve(given, Options(precision="float64", **options))
+
+
+def begun(given: Problem, level: float) -> tuple[Solver, Averages]:
+    """A solver before its first step without warm-up, constraints alone, the first store of averages at a level."""
+    solver = Solver(given, Options(precision="float64", feasibility=True))
+    averages = solver._averages
+    assert averages is not None
+    averages.multipliers.stores[0].load_state({"level": torch.tensor([level], dtype=torch.float64)})
+    solver._iteration = 1
+    solver._begin_averages()
+    return solver, averages
 
 
 def optimum() -> dict[str, Any]:

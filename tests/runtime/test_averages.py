@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_averages import REGRESSION, ROWS, optimum, prepared, rows, solved, write
+from small_averages import REGRESSION, ROWS, begun, optimum, prepared, rows, solved, write
 from small_problems import after, recorded
 from torch import Tensor
 
@@ -203,13 +203,7 @@ def test_a_batch_of_all_rows_is_exact_at_once() -> None:
 def test_steps_of_an_epoch_add_up_to_the_gradient_at_all_rows(here: Path) -> None:
     """With weights that do not move, batches give the gradient of psi(G, lam) that all rows give, for every constraint."""
     given = prepared(here, REGRESSION, "outer = 1, rho = 1, descent = sgd(lr = 1e-30, batch = 8)")
-    options = Options(precision="float64", feasibility=True)
-    solver = Solver(given, options)
-    averages = solver._averages
-    assert averages is not None
-    averages.multipliers.stores[0].load_state({"level": torch.tensor([0.7], dtype=torch.float64)})
-    solver._iteration = 1
-    solver._begin_averages()
+    solver, averages = begun(given, level=0.7)
     weights = list(given.models["f"].parameters())
     for weight in weights:
         weight.grad = None

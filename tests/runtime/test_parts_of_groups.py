@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_averages import begun
 from torch import Tensor, nn
 
 from pdual.compiler.program import Strata
@@ -19,7 +20,7 @@ from pdual.runtime.execute import execute
 from pdual.runtime.options import RunOptions
 from pdual.runtime.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.prepare import load_tables, prepare
-from pdual.runtime.problem import Options
+from pdual.runtime.problem import Options, Problem
 from pdual.runtime.sampling import generator
 from pdual.runtime.solver import Solver
 from pdual.understanding import understand
@@ -163,14 +164,18 @@ solve {{
 """
 
 
-def weights_of(tmp_path: Path, objective: str, batch: int, members: str) -> Tensor:
-    text = SPEC.format(objective=objective, batch=batch, members=members)
-    context = SourceContext(folder=tmp_path)
+def problem_of(folder: Path, text: str) -> Problem:
+    """The problem of a spec over the files in a folder, its models at their start of seed 0."""
+    context = SourceContext(folder=folder)
     found = understand(Source("p.pdual", text), {}, {}, True, context)
     found.refuse()
     tables = load_tables(found.graph.spec, found.graph.knowns, context)
     torch.manual_seed(0)
-    problem = prepare(found.graph, tables, torch.float64, {})
+    return prepare(found.graph, tables, torch.float64, {})
+
+
+def weights_of(tmp_path: Path, objective: str, batch: int, members: str) -> Tensor:
+    problem = problem_of(tmp_path, SPEC.format(objective=objective, batch=batch, members=members))
     solver = Solver(problem, Options(precision="float64"))
     solver.run()
     return torch.cat([weight.detach().flatten() for weight in problem.models.parameters()])
@@ -209,17 +214,8 @@ def test_steps_of_a_round_add_up_to_the_gradient_of_an_average(tmp_path: Path) -
     text = text.replace(
         "over r in d {", "subject to low: mean[r in d](f(r.x)) <= -0.2\ndual low = shared(cap = 10)\nover r in d {"
     )
-    context = SourceContext(folder=tmp_path)
-    found = understand(Source("p.pdual", text), {}, {}, True, context)
-    found.refuse()
-    tables = load_tables(found.graph.spec, found.graph.knowns, context)
-    problem = prepare(found.graph, tables, torch.float64, {})
-    solver = Solver(problem, Options(precision="float64", feasibility=True))
-    averages = solver._averages
-    assert averages is not None
-    averages.multipliers.stores[0].load_state({"level": torch.tensor([0.7], dtype=torch.float64)})
-    solver._iteration = 1
-    solver._begin_averages()
+    problem = problem_of(tmp_path, text)
+    solver, _ = begun(problem, level=0.7)
     weights = list(problem.models["f"].parameters())
     steps = [torch.autograd.grad(solver._loss()[0], weights) for _ in range(4)]
     said = problem.models["f"]({"x": x}).outputs[""]
