@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +42,12 @@ class ProblemWarning(UserWarning):
 
 
 def _warn(found: Sequence[Diagnostic], source: Source) -> None:
+    """Each with the line outside pdual that asked for it."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdual":
+        level, frame = level + 1, frame.f_back
     for item in found:
-        warnings.warn("\n" + render_all((item,), source), ProblemWarning, stacklevel=3)
+        warnings.warn("\n" + render_all((item,), source), ProblemWarning, stacklevel=level)
 
 
 def load(

@@ -511,6 +511,10 @@ def test_tofu_scores_and_multipliers() -> None:
     formulas = [dual.value for dual in forget.duals if isinstance(dual.value, FormulaDual)]
     found = [evaluate(formula.value, environment, values) for formula in formulas]
     assert found == pytest.approx([1000 / (1 + math.exp(-x)) for x in (0.3, -0.3, 2.0, 0.0)], rel=1e-13)
+    # What is kept: likelihood by default, else squared changes 0.5, 3, 1.75, 2.25, 0.
+    for weights, expected in [({}, 10.5), ({"learn": 0.0, "stay": 2.0}, 0.25 + 9 + 3.0625 + 5.0625)]:
+        weighted = Environment({**spec.param_values, **weights}, environment.knowns, environment.sets)
+        assert evaluate(spec.blocks[0].objectives[0].value, weighted, values) == pytest.approx(expected)
 
 
 # --- a grid of two buses -----------------------------------------------------------------------------------

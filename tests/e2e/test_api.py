@@ -47,9 +47,10 @@ def test_what_is_odd_about_a_spec_is_a_warning(spec: Path) -> None:
     spec.write_text(SPEC.replace("ARCHITECTURE", " = linear()").replace("slack = 9.0", "slack = 9.0\nparam idle = 1"))
     with pytest.warns(pdual.ProblemWarning) as found:
         pdual.load(spec)
-    (told,) = (str(item.message) for item in found)
-    assert "warning[PD" in told
-    assert "param idle = 1" in told
+    (told,) = found
+    assert "warning[PD" in str(told.message)
+    assert "param idle = 1" in str(told.message)
+    assert told.filename == __file__
 
 
 def test_predictions_are_those_of_the_trained_model(spec: Path, tmp_path: Path):

@@ -65,8 +65,9 @@ def test_bounds_counts_rows(capsys, here: Path) -> None:
 
 
 def test_bounds_of_a_run_counts_its_rows(capsys, here: Path) -> None:
-    with pytest.warns(pdual.ProblemWarning, match=NEVER):
+    with pytest.warns(pdual.ProblemWarning, match=NEVER) as warned:
         pdual.load("lift.pdual").solve(out=here / "run")
+    assert {item.filename for item in warned} == {__file__}
     found = say(capsys, "bounds", "--run", "run", "--rows", "--json").json["bounds"]["rows"]
     assert [(item["total"], item["never"]) for item in found] == [(8, 2)]
 

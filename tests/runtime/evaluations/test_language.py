@@ -103,6 +103,17 @@ def test_scores_and_divergence_of_a_run(base: Path, data: Path, tmp_path: Path, 
         assert abs(drift["per_row"] - np.mean([row.mean() for row in kl])) < 1e-5
 
 
+def test_what_is_kept_may_stay_instead_of_being_learnt(base: Path, data: Path, tmp_path: Path) -> None:
+    learnt = ran(base, tmp_path / "learnt").metrics.splits["train"].evaluations["language.kl"]["retain"]
+    staying = ran(base, tmp_path / "staying", learn="0", stay="1").metrics.splits["train"]
+    now, before = ByHand(base), ByHand(base)
+    now.model = made(tmp_path / "staying").model
+    changes = [now.row(*pair)[0] - before.row(*pair)[0] for pair in PAIRS[:3]]
+    by_hand = np.mean([float(change.square().sum().detach()) / 2 for change in changes])
+    assert staying.objective == pytest.approx(by_hand, rel=1e-4)
+    assert 0 < staying.evaluations["language.kl"]["retain"]["per_token"] < learnt["per_token"]
+
+
 def kl_by_hand(now: torch.Tensor, before: torch.Tensor) -> np.ndarray[Any, Any]:
     p, q = (item.softmax(1).detach().numpy() for item in (before, now))
     found: np.ndarray[Any, Any] = (p * np.log(p / q)).sum(1)
