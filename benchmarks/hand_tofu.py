@@ -109,7 +109,7 @@ class Training:
     def step(self) -> None:
         """One step on a batch of each."""
         kept, forgotten = (
-            torch.randint(len(rows), (self.numbers["batch"],), generator=self.random).tolist()
+            torch.randperm(len(rows), generator=self.random)[: self.numbers["batch"]].tolist()
             for rows in (self.kept, self.forgotten)
         )
         self.read += sum(len(self.kept[k][0]) for k in kept) + sum(len(self.forgotten[k][0]) for k in forgotten)

@@ -5,7 +5,8 @@
 Both draw 8 rows of each data set a step, compute logits at the tokens of answers only, remember what the model said before, and
 recompute nothing; the same weights train under the same optimiser. First both must say the same loss of the same rows. Then the
 sides take turns, ``--rounds`` processes each: seconds are the processor's, of one thread, tokens those of the rows that were
-drawn, without what fills them up; the peak is of the whole process, loading included. TOFU is read from ``PDUAL_DATA``.
+drawn, without what fills them up; the peak is of the whole process, loading included. How long the rows of a step are decides on
+its peak: with ``--rows 8`` every step of both sides reads the same. TOFU is read from ``PDUAL_DATA``.
 """
 
 from __future__ import annotations
