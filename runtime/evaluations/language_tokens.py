@@ -72,10 +72,13 @@ class Said:
 @torch.no_grad()
 def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
     """What a model says of each pair, in their order."""
-    found: list[Said] = []
+    found: dict[int, Said] = {}
     ended = model.reader.tokenizer.eos_token_id is not None
+    # Rows of like length go together, since the shorter ones of a batch are padded.
+    order = sorted(range(len(pairs)), key=lambda place: len(model.reader.tokens(*pairs[place]).ids))
     for start in range(0, len(pairs), BATCH):
-        batch = model.reader.batch(pairs[start : start + BATCH], model.device)
+        places = order[start : start + BATCH]
+        batch = model.reader.batch([pairs[place] for place in places], model.device)
         every = model.logits(batch)[1].log_softmax(1)
         share = every.exp()
         mean = (share * every).sum(1)
@@ -83,10 +86,9 @@ def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
         logprob = every.gather(1, batch.targets[:, None])[:, 0]
         columns = (logprob, every.argmax(1) == batch.targets, (logprob - mean) / spread)
         cut = batch.offsets[1:-1].cpu()
-        found.extend(
-            replace(Said(*row), ended=ended) for row in zip(*(_rows(column, cut) for column in columns), strict=True)
-        )
-    return found
+        rows = zip(*(_rows(column, cut) for column in columns), strict=True)
+        found.update((place, replace(Said(*row), ended=ended)) for place, row in zip(places, rows, strict=True))
+    return [found[place] for place in range(len(pairs))]
 
 
 def _rows(column: Tensor, cut: Tensor) -> list[NDArray[np.float64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,17 +18,41 @@ from pdual.runtime.evaluations.tofu_sets import Question, Sets
 GENERATED = 32
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model says of a question's answer, of the same in other words, and of each wrong one."""
+
+    answer: Said
+    paraphrase: Said
+    wrong: Sequence[Said]
+
+
+def told(model: CausalLm, rows: Sequence[Question]) -> list[Told]:
+    """Of every question; a text that answers it twice is put to the model once."""
+    pairs = [(row.question, text) for row in rows for text in (row.answer, row.paraphrase, *row.wrong)]
+    distinct = list(dict.fromkeys(pairs))
+    known = dict(zip(distinct, said(model, distinct), strict=True))
+    return [
+        Told(
+            known[row.question, row.answer],
+            known[row.question, row.paraphrase],
+            [known[row.question, text] for text in row.wrong],
+        )
+        for row in rows
+    ]
+
+
 def memorization(model: CausalLm, rows: Sequence[Question]) -> Scores:
     """How much of the answers is still there; ``score`` is the harmonic mean of 1 less each of
 
     ``extraction_strength`` and ``exact_match`` (``Said.extracted``, ``Said.exact``), ``paraphrase_probability`` (of the answer
     in other words, length normalised), ``truth_ratio`` (c / (c + w): c that probability, w that of wrong answers); means over rows.
     """
-    answers = said(model, [(row.question, row.answer) for row in rows])
-    right, wrong = _right_and_wrong(model, rows)
+    found = told(model, rows)
+    right, wrong = _right_and_wrong(found)
     parts = {
-        "extraction_strength": _mean([item.extracted for item in answers]),
-        "exact_match": _mean([item.exact for item in answers]),
+        "extraction_strength": _mean([item.answer.extracted for item in found]),
+        "exact_match": _mean([item.answer.exact for item in found]),
         "paraphrase_probability": float(right.mean()),
         "truth_ratio": float((right / (right + wrong)).mean()),
     }
@@ -84,11 +109,11 @@ def utility(model: CausalLm, sets: Sets, longest: int) -> Scores:
     """
     found: dict[str, Mapping[str, float]] = {}
     for name, rows in {"kept": sets.kept, **sets.others}.items():
-        answers = said(model, [(row.question, row.answer) for row in rows])
-        right, wrong = _right_and_wrong(model, rows)
-        likely = np.array([item.probability for item in answers])
+        answers = told(model, rows)
+        right, wrong = _right_and_wrong(answers)
+        likely = np.array([item.answer.probability for item in answers])
         if name != "kept":
-            likely = likely / (likely + _each_wrong(model, rows))
+            likely = likely / (likely + np.array([sum(item.probability for item in row.wrong) for row in answers]))
         found[name] = {
             "rows": float(len(rows)),
             "probability": float(likely.mean()),
@@ -115,22 +140,10 @@ def recalls(rows: Sequence[Question], texts: Sequence[str]) -> list[float]:
     return [float(scorer.score(row.answer, text)["rougeL"].recall) for row, text in zip(rows, texts, strict=True)]
 
 
-def _right_and_wrong(model: CausalLm, rows: Sequence[Question]) -> tuple[Reals, Reals]:
+def _right_and_wrong(rows: Sequence[Told]) -> tuple[Reals, Reals]:
     """Length-normalised probability of the answer in other words, and the geometric mean of those of the wrong ones: [rows]."""
-    right = said(model, [(row.question, row.paraphrase) for row in rows])
-    return np.array([item.probability for item in right]), np.array(
-        [np.exp(-_mean([item.loss for item in answers])) for answers in _wrong(model, rows)]
-    )
-
-
-def _each_wrong(model: CausalLm, rows: Sequence[Question]) -> Reals:
-    """The sum of the probabilities of the wrong answers: [rows]."""
-    return np.array([sum(item.probability for item in answers) for answers in _wrong(model, rows)])
-
-
-def _wrong(model: CausalLm, rows: Sequence[Question]) -> list[list[Said]]:
-    every = iter(said(model, [(row.question, answer) for row in rows for answer in row.wrong]))
-    return [[next(every) for _ in row.wrong] for row in rows]
+    wrong = [np.exp(-_mean([item.loss for item in row.wrong])) for row in rows]
+    return np.array([row.paraphrase.probability for row in rows]), np.array(wrong)
 
 
 def _mean(values: Sequence[float]) -> float:
