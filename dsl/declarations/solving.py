@@ -33,7 +33,7 @@ class SolveSettings(Settings):
     fitted on, ``dual_step`` the share of rho by which multipliers move, to which it grows over ``dual_warmup`` iterations.
     """
 
-    outer: int = Field(50, ge=1)
+    outer: int = Field(50, ge=0)
     warmup: int = Field(0, ge=0)  # epochs with multipliers 0
     rho: float = Field(1.0, gt=0)
     rho_equal: float | None = Field(None, gt=0)

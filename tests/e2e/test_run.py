@@ -107,6 +107,19 @@ def test_a_run_starts_from_the_weights_of_another(capsys):
     assert say(capsys, "run", "small.pdual", "--out", "three", "--init", "nowhere", "-q").code == 2
 
 
+def test_without_iterations_another_run_is_measured_as_it_is(capsys, here: Path):
+    (here / "none.pdual").write_text(SPEC.replace("OUTER", "0"))
+    set_to = ["--set", "slack=9", "-q", "--json"]
+    one = say(capsys, "run", "small.pdual", "--out", "one", *set_to).json
+    again = say(capsys, "run", "none.pdual", "--out", "again", "--init", "one", *set_to).json
+    untouched = say(capsys, "run", "none.pdual", "--out", "untouched", *set_to).json
+    assert [item["metrics"]["timing"]["outer"] for item in (one, again, untouched)] == [3, 0, 0]
+    assert again["status"] == untouched["status"] == "finished"
+    assert again["metrics"]["splits"] == one["metrics"]["splits"] != untouched["metrics"]["splits"]
+    assert say(capsys, "report", "again").code == 0
+    assert say(capsys, "run", "none.pdual", "--out", "again", "--resume", *set_to).code == 0
+
+
 @pytest.mark.usefixtures("here")
 def test_a_budget_ends_a_run(capsys):
     said = say(capsys, "run", "long.pdual", "--out", "out", "--budget", "0.2s", "--set", "slack=9", "-q", "--json")
