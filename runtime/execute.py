@@ -303,9 +303,9 @@ def _with_evaluations(
         if lane.name in measured and lane.program.groups_by is None:
             trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
             profile, ids = measured[lane.name].profile, lane.table.splits[split]
-            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile)
-            told = _teller(progress, f"{lane.name}, {split}")
-            for name, scores in evaluated(context, trained, told).items():
+            told = _teller(progress, f"{split} rows of {lane.name}")
+            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile, told)
+            for name, scores in evaluated(context, trained).items():
                 # What any data set may bring along is told of each.
                 known = {**found.get(name, {}), lane.name: scores}
                 found[name] = scores if evaluations()[name].sources else known
@@ -314,7 +314,7 @@ def _with_evaluations(
 
 
 def _teller(progress: Progress, rows: str) -> Callable[[str], None]:
-    return lambda name: progress.advance(0, f"{name} of {rows}")
+    return lambda text: progress.advance(0, f"{rows}, {text}")
 
 
 def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, Recovery]]:

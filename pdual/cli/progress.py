@@ -89,9 +89,12 @@ class BarProgress(LineProgress):
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Move it."""
         self._done += steps
+        warns = note.startswith("warning")
         if self._task is not None:
             self._bar.update(self._task, advance=steps)
-        if note.startswith("warning"):
+            if note and not warns:
+                self._bar.update(self._task, note=note)
+        if warns:
             self._bar.console.print(note, markup=False, highlight=False)
 
     def finish(self, note: str = "") -> None:

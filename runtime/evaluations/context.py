@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from torch import Tensor
@@ -16,11 +16,23 @@ from pdual.runtime.profile import Profile
 
 Scores: TypeAlias = Mapping[str, Any]
 
+#: Is handed what is done next, and how far it is.
+Teller: TypeAlias = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def inside(told: Teller, of: str) -> Teller:
+    """What is told of a part of something."""
+    return lambda text: told(f"{of}, {text}")
+
 
 @dataclass(frozen=True)
 class EvaluationContext:
     """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode; ``profile`` is that of
-    the rows ``ids``, in their order.
+    the rows ``ids``, in their order. ``told`` is handed how far a long evaluation is.
     """
 
     graph: Graph
@@ -29,11 +41,12 @@ class EvaluationContext:
     table: Table
     ids: Tensor
     profile: Profile
+    told: Teller = silent
 
 
-def evaluated(context: EvaluationContext, trained: bool, told: Callable[[str], None]) -> dict[str, Scores]:
+def evaluated(context: EvaluationContext, trained: bool) -> dict[str, Scores]:
     """The evaluations that the data set's source brings along, by name; those that have nothing to say are left out.
-    ``trained``: these are train rows, and there are others. ``told`` is handed the name of each before it is taken.
+    ``trained``: these are train rows, and there are others. The name of each is told before it is taken.
     """
     source = next(item.source for item in context.graph.spec.data if item.name == context.data)
     found = {}
@@ -41,8 +54,8 @@ def evaluated(context: EvaluationContext, trained: bool, told: Callable[[str], N
         if (declaration.sources and source not in declaration.sources) or (trained and not declaration.on_train):
             continue
         evaluate: Callable[[EvaluationContext], Scores | None] = named(declaration.builder)
-        told(name)
-        scores = evaluate(context)
+        context.told(name)
+        scores = evaluate(replace(context, told=inside(context.told, name)))
         if scores is not None:
             found[name] = scores
     return found

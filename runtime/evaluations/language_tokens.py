@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pdual.runtime.architectures.causal_lm import CausalLm
 from pdual.runtime.architectures.language_frozen import Pair
+from pdual.runtime.evaluations.context import Teller, silent
 
 Reals: TypeAlias = NDArray[np.float64]
 
@@ -70,13 +71,14 @@ class Said:
 
 
 @torch.no_grad()
-def said(model: CausalLm, pairs: Sequence[Pair]) -> list[Said]:
-    """What a model says of each pair, in their order."""
+def said(model: CausalLm, pairs: Sequence[Pair], told: Teller = silent) -> list[Said]:
+    """What a model says of each pair, in their order; how many are read is told."""
     found: dict[int, Said] = {}
     ended = model.reader.tokenizer.eos_token_id is not None
     # Rows of like length go together, since the shorter ones of a batch are padded.
     order = sorted(range(len(pairs)), key=lambda place: len(model.reader.tokens(*pairs[place]).ids))
     for start in range(0, len(pairs), BATCH):
+        told(f"{start} of {len(pairs)} answers read")
         places = order[start : start + BATCH]
         batch = model.reader.batch([pairs[place] for place in places], model.device)
         every = model.logits(batch)[1].log_softmax(1)

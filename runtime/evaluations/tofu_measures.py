@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pdual.runtime.architectures.causal_lm import CausalLm
-from pdual.runtime.evaluations.context import Scores
+from pdual.runtime.evaluations.context import Scores, Teller, inside, silent
 from pdual.runtime.evaluations.language_tokens import Reals, Said, harmonic, said
 from pdual.runtime.evaluations.tofu_sets import Question, Sets
 
@@ -19,7 +19,7 @@ GENERATED = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Heard:
     """What a model says of a question's answer, of the same in other words, and of each wrong one."""
 
     answer: Said
@@ -27,13 +27,13 @@ class Told:
     wrong: Sequence[Said]
 
 
-def told(model: CausalLm, rows: Sequence[Question]) -> list[Told]:
+def heard(model: CausalLm, rows: Sequence[Question], told: Teller) -> list[Heard]:
     """Of every question; a text that answers it twice is put to the model once."""
     pairs = [(row.question, text) for row in rows for text in (row.answer, row.paraphrase, *row.wrong)]
     distinct = list(dict.fromkeys(pairs))
-    known = dict(zip(distinct, said(model, distinct), strict=True))
+    known = dict(zip(distinct, said(model, distinct, told), strict=True))
     return [
-        Told(
+        Heard(
             known[row.question, row.answer],
             known[row.question, row.paraphrase],
             [known[row.question, text] for text in row.wrong],
@@ -42,13 +42,13 @@ def told(model: CausalLm, rows: Sequence[Question]) -> list[Told]:
     ]
 
 
-def memorization(model: CausalLm, rows: Sequence[Question]) -> Scores:
+def memorization(model: CausalLm, rows: Sequence[Question], told: Teller = silent) -> Scores:
     """How much of the answers is still there; ``score`` is the harmonic mean of 1 less each of
 
     ``extraction_strength`` and ``exact_match`` (``Said.extracted``, ``Said.exact``), ``paraphrase_probability`` (of the answer
     in other words, length normalised), ``truth_ratio`` (c / (c + w): c that probability, w that of wrong answers); means over rows.
     """
-    found = told(model, rows)
+    found = heard(model, rows, told)
     right, wrong = _right_and_wrong(found)
     parts = {
         "extraction_strength": _mean([item.answer.extracted for item in found]),
@@ -59,17 +59,17 @@ def memorization(model: CausalLm, rows: Sequence[Question]) -> Scores:
     return {"rows": len(rows), **parts, "score": harmonic([1 - value for value in parts.values()])}
 
 
-def membership(model: CausalLm, sets: Sets) -> Mapping[str, float]:
+def membership(model: CausalLm, sets: Sets, told: Teller = silent) -> Mapping[str, float]:
     """AUC of telling forgotten rows (members) from unseen ones by four scores that are lower for members: ``loss``; ``zlib``, the
     loss over the bytes that zlib makes of the answer; ``min_k`` and ``min_k++``, minus the mean over the 40 % least likely tokens
     of log-probabilities, and of standardised ones. 0.5: nothing can be told.
     """
     from sklearn.metrics import roc_auc_score
 
-    inside = [(row.question, row.answer) for row in sets.forgotten]
-    pairs = [*inside, *sets.unseen]
-    labels = [0] * len(inside) + [1] * len(sets.unseen)
-    rows = said(model, pairs)
+    members = [(row.question, row.answer) for row in sets.forgotten]
+    pairs = [*members, *sets.unseen]
+    labels = [0] * len(members) + [1] * len(sets.unseen)
+    rows = said(model, pairs, told)
     packed = [len(zlib.compress(answer.encode("utf-8"))) for _, answer in pairs]
     values = {
         "loss": [row.loss for row in rows],
@@ -102,14 +102,14 @@ def privacy(
     }  # fmt: skip
 
 
-def utility(model: CausalLm, sets: Sets, longest: int) -> Scores:
+def utility(model: CausalLm, sets: Sets, longest: int, told: Teller = silent) -> Scores:
     """Of kept rows, real authors and facts: ``probability`` of the answer (length normalised; of the two others, over that of all
     choices), ``rouge`` (recall of ROUGE-L of what is generated), ``truth_ratio`` (mean of max(0, 1 - w / c)). ``score`` is the
     harmonic mean of the nine.
     """
     found: dict[str, Mapping[str, float]] = {}
     for name, rows in {"kept": sets.kept, **sets.others}.items():
-        answers = told(model, rows)
+        answers = heard(model, rows, inside(told, name))
         right, wrong = _right_and_wrong(answers)
         likely = np.array([item.answer.probability for item in answers])
         if name != "kept":
@@ -117,17 +117,18 @@ def utility(model: CausalLm, sets: Sets, longest: int) -> Scores:
         found[name] = {
             "rows": float(len(rows)),
             "probability": float(likely.mean()),
-            "rouge": _mean(recalls(rows, generated(model, rows, longest))),
+            "rouge": _mean(recalls(rows, generated(model, rows, longest, inside(told, name)))),
             "truth_ratio": float(np.maximum(0, 1 - wrong / right).mean()),
         }
     parts = [value for item in found.values() for name, value in item.items() if name != "rows"]
     return {**found, "score": harmonic(parts)}
 
 
-def generated(model: CausalLm, rows: Sequence[Question], longest: int) -> list[str]:
-    """What the model answers."""
+def generated(model: CausalLm, rows: Sequence[Question], longest: int, told: Teller = silent) -> list[str]:
+    """What the model answers; how many answers there are is told."""
     texts: list[str] = []
     for start in range(0, len(rows), GENERATED):
+        told(f"{start} of {len(rows)} answers written")
         texts += model.generate([row.question for row in rows[start : start + GENERATED]], longest)
     return texts
 
@@ -140,7 +141,7 @@ def recalls(rows: Sequence[Question], texts: Sequence[str]) -> list[float]:
     return [float(scorer.score(row.answer, text)["rougeL"].recall) for row, text in zip(rows, texts, strict=True)]
 
 
-def _right_and_wrong(rows: Sequence[Told]) -> tuple[Reals, Reals]:
+def _right_and_wrong(rows: Sequence[Heard]) -> tuple[Reals, Reals]:
     """Length-normalised probability of the answer in other words, and the geometric mean of those of the wrong ones: [rows]."""
     wrong = [np.exp(-_mean([item.loss for item in row.wrong])) for row in rows]
     return np.array([row.paraphrase.probability for row in rows]), np.array(wrong)

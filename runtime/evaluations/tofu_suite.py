@@ -7,7 +7,7 @@ import torch
 from pdual.dsl.declarations.sources_tofu import TofuSettings
 from pdual.dsl.typed import TypedData
 from pdual.runtime.architectures.causal_lm import CausalLm
-from pdual.runtime.evaluations.context import EvaluationContext, Scores
+from pdual.runtime.evaluations.context import EvaluationContext, Scores, inside
 from pdual.runtime.evaluations.language_models import model_of
 from pdual.runtime.evaluations.language_tokens import harmonic
 from pdual.runtime.evaluations.tofu_measures import membership, memorization, privacy, utility
@@ -31,12 +31,13 @@ def evaluate(context: EvaluationContext) -> Scores | None:
         return None
     model, pairs = found
     sets = load_sets(context.graph.spec, context.data, [question for question, _ in pairs], settings)
-    forgot = memorization(model, sets.forgotten)
-    private = privacy(membership(model, sets), _retained(model, sets, settings, declared), settings.closeness)
-    useful = utility(model, sets, settings.longest)
+    forgot = memorization(model, sets.forgotten, inside(context.told, "memorization"))
+    members = membership(model, sets, inside(context.told, "membership"))
+    private = privacy(members, _retained(model, sets, settings, declared), settings.closeness)
+    useful = utility(model, sets, settings.longest, inside(context.told, "utility"))
     with model.untrained() as original, original() as before:
-        useful_before = utility(before, sets, settings.longest)
-        forgot_before = memorization(before, sets.forgotten)
+        useful_before = utility(before, sets, settings.longest, inside(context.told, "utility before"))
+        forgot_before = memorization(before, sets.forgotten, inside(context.told, "memorization before"))
     share = min(1.0, useful["score"] / useful_before["score"]) if useful_before["score"] else None
     both = None if share is None else [forgot["score"], share]
     return {

@@ -260,7 +260,15 @@ def test_recall_is_the_longest_common_run_of_words() -> None:
 def test_utility(base: Path) -> None:
     by_hand, kept = ByHand(base), [question(pair) for pair in PAIRS[:2]]
     facts = [Question("Two and two?", "Four", "Four", WRONG)]
-    found = utility(made(base).eval(), Sets([], kept, {"world_facts": facts}, []), 5)
+    told: list[str] = []
+    found = utility(made(base).eval(), Sets([], kept, {"world_facts": facts}, []), 5, told.append)
+    asked = len({(row.question, text) for row in kept for text in (row.answer, row.paraphrase, *row.wrong)})
+    assert told == [
+        *(f"kept, {start} of {asked} answers read" for start in range(0, asked, 8)),
+        "kept, 0 of 2 answers written",
+        "world_facts, 0 of 3 answers read",
+        "world_facts, 0 of 1 answers written",
+    ]
     own = [probability(by_hand, *pair) for pair in PAIRS[:2]]
     assert found["kept"]["probability"] == pytest.approx(np.mean(own))
     choices = [probability(by_hand, "Two and two?", item) for item in ("Four", *WRONG)]
