@@ -26,7 +26,7 @@ from pdual.dsl.identity import spec_hash
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.denormals import flushed
-from pdual.runtime.evaluations.context import EvaluationContext, evaluated
+from pdual.runtime.evaluations.context import EvaluationContext, Teller, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RUN, RunFolder
 from pdual.runtime.group_table import rows_in
@@ -313,7 +313,7 @@ def _with_evaluations(
     return run.split(measured).model_copy(update={"evaluations": found})
 
 
-def _teller(progress: Progress, rows: str) -> Callable[[str], None]:
+def _teller(progress: Progress, rows: str) -> Teller:
     return lambda text: progress.advance(0, f"{rows}, {text}")
 
 
