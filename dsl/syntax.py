@@ -217,11 +217,11 @@ class Param(Node):
 
 @record(frozen=True, slots=True)
 class SetDeclaration(Node):
-    """``set NAME = 0..9`` (``low``, ``high``, both ends members) or ``{a, b}`` (``members``)."""
+    """``set NAME = 0..n - 1`` (``low``, ``high``, both ends members) or ``{a, b}`` (``members``)."""
 
     name: Name
-    low: Number | None = None
-    high: Number | None = None
+    low: Expression | None = None
+    high: Expression | None = None
     members: tuple[Name, ...] = ()
 
 

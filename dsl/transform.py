@@ -67,8 +67,13 @@ class _Statements:
         value = _branch(tree, 1)
         if value.label == "members":
             return syntax.SetDeclaration(_name(tree), members=names_of(value), span=tree.span)
-        low, high = (self._expression.whole_number(token) for token in value.tokens("NUMBER"))
+        low, high = map(self._end, value.trees())
         return syntax.SetDeclaration(_name(tree), low, high, span=tree.span)
+
+    def _end(self, tree: Tree) -> syntax.Expression:
+        if tree.label == "number":
+            return self._expression.whole_number(tree.tokens("NUMBER")[0])
+        return self._expression.of(tree)
 
     def _given(self, tree: Tree) -> syntax.Given:
         source = self._source(tree)

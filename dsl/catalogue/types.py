@@ -282,6 +282,11 @@ ENTRIES: tuple[Entry, ...] = (
         roles={"field": "declared here"},
     ),
     Entry(
+        "PD276",
+        "an end of a set should be a whole number, 0 or larger, found `{found}`",
+        label="an end of the set",
+    ),
+    Entry(
         "PD291",
         "model `{model}` is called once for every index, which this version cannot do",
         label="an argument carries an index",

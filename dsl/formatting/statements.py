@@ -98,8 +98,8 @@ class Statements(Types):
 
     def _value(self, tree: Tree) -> Parts:
         if tree.label == "range":
-            low, dots, high = map(word, tree.children)
-            return (f"{low}{dots}{high}",)
+            low, dots, high = tree.children
+            return row(self.of(low), word(dots), self.of(high))
         if tree.label == "members":
             return self.bracketed(tree.children, inside=" ")
         return self.of(tree)
