@@ -198,6 +198,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("they were trained on top of `{saved}`, as it was then",),
     ),
+    Entry(
+        "PD655",
+        "`{base}` has a vocabulary of {found} words, and `{set}` has {asked} members",
+        label="one of its outputs is of every word of `{set}`",
+        help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
+    ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(
         "PD701",

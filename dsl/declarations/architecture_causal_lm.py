@@ -10,11 +10,14 @@ from pydantic import Field
 from pdual.dsl.declarations.architecture import Architecture, Complaint
 from pdual.dsl.declarations.beside import ModelName
 from pdual.dsl.declarations.references import Settings
-from pdual.dsl.declarations.signature import Signature, Sizes
-from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis
+from pdual.dsl.declarations.signature import Output, Signature, Sizes
+from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis, SetAxis
 
-#: An output of this name is the largest logit of a token less their mean; any other name is its log-probability.
+#: An output of this name is the largest logit of a token less their mean.
 LOGIT_GAP = "logit_gap"
+#: Outputs of these names are of every word of the vocabulary: its logit, and its log-probability.
+LOGITS, LOGPROBS = "logits", "logprobs"
+WIDE = (LOGITS, LOGPROBS)
 
 
 class CausalLmSettings(Settings):
@@ -50,23 +53,35 @@ def _complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]
                 yield Complaint(name, "text", str(array))
     if settings.half and not settings.lora:
         yield Complaint("half", "an adapter to train (`lora`), beside weights in half precision", "`lora = 0`")
-    gaps = [output for output in signature.outputs if output.name == LOGIT_GAP]
-    if not signature.outputs or len(signature.outputs) > len(gaps) + 1:
-        expected = f"`logprob: real[token]`, and `{LOGIT_GAP}: real[token]` where it is wanted"
+    beside = (LOGIT_GAP, *WIDE)
+    if not signature.outputs or sum(output.name not in beside for output in signature.outputs) > 1:
+        more = f"`{LOGIT_GAP}: real[token]`, `{LOGITS}` or `{LOGPROBS}: real[token, word]`"
+        expected = f"`logprob: real[token]`, and where they are wanted {more}"
         yield Complaint("outputs", expected, f"{len(signature.outputs)} outputs")
         return
     for output in signature.outputs:
-        per_token = len(output.type.axes) == 1 and isinstance(output.type.axes[0], RaggedAxis)
-        if output.type.element is not Kind.REAL or not per_token:
-            yield Complaint(output.name or "output", "real[token], one number for every token", str(output.type))
-        elif output.low is not None or output.high is not None:
-            yield Complaint(output.name or "output", "an output without a range: it has its own", "a range")
-    if len({output.type.axes for output in signature.outputs}) > 1:
+        yield from _of_output(output)
+    if len({output.type.axes[:1] for output in signature.outputs}) > 1:
         yield Complaint("outputs", "one axis for all outputs, the answer's tokens", "several")
 
 
+def _of_output(output: Output) -> Iterable[Complaint]:
+    name, axes = output.name or "output", output.type.axes
+    tokens, words = axes[:1], axes[1:]
+    fits = bool(tokens) and isinstance(tokens[0], RaggedAxis)
+    if output.name in WIDE:
+        if not (fits and len(words) == 1 and isinstance(words[0], SetAxis)) or output.type.element is not Kind.REAL:
+            yield Complaint(name, "real[token, word], one number for every word at every token", str(output.type))
+            return
+    elif not fits or words or output.type.element is not Kind.REAL:
+        yield Complaint(name, "real[token], one number for every token", str(output.type))
+        return
+    if output.low is not None or output.high is not None:
+        yield Complaint(name, "an output without a range: it has its own", "a range")
+
+
 def _features(signature: Signature, settings: Settings, sizes: Sizes) -> ArrayType:
-    (axis,) = signature.outputs[0].type.axes
+    axis = signature.outputs[0].type.axes[0]
     name = axis.name if isinstance(axis, RaggedAxis) else "token"
     return ArrayType(Kind.REAL, (RaggedAxis(name), OpenAxis()))
 

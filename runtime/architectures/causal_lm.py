@@ -10,14 +10,16 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from pdual.dsl.declarations.architecture_causal_lm import LOGIT_GAP, CausalLmSettings
+from pdual.dsl.declarations.architecture_causal_lm import LOGIT_GAP, LOGPROBS, WIDE, CausalLmSettings
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
+from pdual.dsl.types import Axis, SetAxis
 from pdual.runtime.architectures.interface import ModelOutput
 from pdual.runtime.architectures.language_base import blocks_of, fingerprint, load_base, origin, with_adapter
 from pdual.runtime.architectures.language_frozen import FrozenLm
+from pdual.runtime.architectures.language_later import Later
 from pdual.runtime.architectures.language_tokens import Reader, TokenBatch, Tokens, batch_of
 from pdual.runtime.architectures.language_trunk import Trunk
 from pdual.runtime.context import ArchitectureContext
@@ -66,8 +68,10 @@ class CausalLm(nn.Module):
         pairs = pairs_of(inputs[self.prompt], inputs[self.answer])
         batch = self.reader.batch(pairs, self.device)
         features, logits = self.logits(batch)
-        outputs = {name: Ragged(values, batch.offsets) for name, values in self.read(batch, logits).items()}
-        return ModelOutput(outputs, {TOKEN: Ragged(features, batch.offsets)})  # type: ignore[arg-type, dict-item]
+        makers = {
+            name: lambda name=name: Ragged(self._read(name, batch, logits), batch.offsets) for name in self.outputs
+        }
+        return ModelOutput(Later(makers), {TOKEN: Ragged(features, batch.offsets)})  # type: ignore[dict-item]
 
     def logits(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """Of every token of the answers: what the last layer reads, [total, width], and its logits, [total, vocabulary]."""
@@ -83,19 +87,30 @@ class CausalLm(nn.Module):
         return _whole(seen), _whole(logits)
 
     def read(self, batch: TokenBatch, logits: Tensor) -> Mapping[str, Tensor]:
-        """The outputs by name, [total] each."""
-        found = {}
-        for name in self.outputs:
-            if name == LOGIT_GAP:
-                found[name] = logits.amax(1) - logits.mean(1)
-            else:
-                found[name] = -functional.cross_entropy(logits, batch.targets, reduction="none")
-        return found
+        """The outputs that are one number a token, by name: [total] each."""
+        return {name: self._read(name, batch, logits) for name in self.narrow}
+
+    def _read(self, name: str, batch: TokenBatch, logits: Tensor) -> Tensor:
+        if name in WIDE:
+            return of_words(name, logits)
+        if name == LOGIT_GAP:
+            return logits.amax(1) - logits.mean(1)
+        return -functional.cross_entropy(logits, batch.targets, reduction="none")
 
     @property
     def logprob(self) -> str:
         """The name of the output that is the log-probability; KeyError where a spec has none."""
-        return {name != LOGIT_GAP: name for name in self.outputs}[True]
+        return {name not in (LOGIT_GAP, *WIDE): name for name in self.outputs}[True]
+
+    @property
+    def narrow(self) -> tuple[str, ...]:
+        """The outputs that are one number a token."""
+        return tuple(name for name in self.outputs if name not in WIDE)
+
+    @property
+    def wide(self) -> tuple[str, ...]:
+        """The outputs that say something of every word."""
+        return tuple(name for name in self.outputs if name in WIDE)
 
     @property
     def device(self) -> torch.device:
@@ -115,6 +130,13 @@ class CausalLm(nn.Module):
         weight = self.head[0].weight
         assert isinstance(weight, Tensor)
         return int(weight.shape[1])
+
+    @property
+    def vocabulary(self) -> int:
+        """Words that the last layer gives a logit."""
+        weight = self.head[0].weight
+        assert isinstance(weight, Tensor)
+        return len(weight)
 
     def expect(self, pairs: Sequence[tuple[str, str]]) -> None:
         """These pairs will be asked for, again and again."""
@@ -220,6 +242,11 @@ class CausalLm(nn.Module):
         return (hidden.unsqueeze(0), *arguments[1:])
 
 
+def of_words(name: str, logits: Tensor) -> Tensor:
+    """The output of this name, one of ``WIDE``."""
+    return logits.log_softmax(1) if name == LOGPROBS else logits
+
+
 def pairs_of(prompts: str | Sequence[str], answers: str | Sequence[str]) -> list[tuple[str, str]]:
     """Prompt and answer of every row; a text that the spec itself gives is the same for all."""
     rows = max(len(item) for item in (prompts, answers) if not isinstance(item, str))
@@ -272,6 +299,21 @@ def _others_are_there(module: nn.Module, keys: Any) -> None:
 
 
 def build(signature: Signature, settings: Settings, context: ArchitectureContext) -> nn.Module:
-    """The builder of ``causal_lm``. Raises PD644 to PD646, PD649, PD653."""
+    """The builder of ``causal_lm``. Raises PD644 to PD646, PD649, PD653, PD655."""
     assert isinstance(settings, CausalLmSettings)
-    return CausalLm(signature, settings, context.span)
+    model = CausalLm(signature, settings, context.span)
+    for output in signature.outputs:
+        _check_words(output.type.axes[1:], model, context)
+    return model
+
+
+def _check_words(axes: Sequence[Axis], model: CausalLm, context: ArchitectureContext) -> None:
+    """Raises PD655 where a set of words is not as large as the vocabulary."""
+    for axis in axes:
+        assert isinstance(axis, SetAxis)
+        asked = context.sizes[axis.set]
+        if asked != model.vocabulary:
+            raise refuse(
+                "PD655", context.span, base=model.settings.base, found=model.vocabulary, set=axis.set, asked=asked,
+                last=model.vocabulary - 1,
+            )  # fmt: skip

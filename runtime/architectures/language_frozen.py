@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.architectures.language_later import Later
 from pdual.runtime.data import Ragged
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ class FrozenLm(nn.Module):
     """A language model's answers as they were, by pair of prompt and answer; it has no weights of its own.
 
     ``expect`` names pairs, ``remember`` evaluates them while the model is still as it was. A pair that nobody expected is
-    evaluated when it is asked for, by the model as it was built.
+    evaluated when it is asked for, by the model as it was built. Of what is said of every word, only what the last layer reads
+    is remembered and the layer itself as it was; a model that does more with what that layer says is remembered in full.
     """
 
     def __init__(self, model: CausalLm) -> None:
@@ -34,6 +37,8 @@ class FrozenLm(nn.Module):
         self._features: dict[Pair, Tensor] = {}
         self._expected: dict[Pair, None] = {}
         self._featured: set[Pair] = set()
+        self._last: tuple[Tensor, Tensor | None] | None = None
+        self._logits: dict[Pair, Tensor] = {}
 
     @property
     def of(self) -> CausalLm:
@@ -61,7 +66,7 @@ class FrozenLm(nn.Module):
     @torch.no_grad()
     def forward(self, inputs: Mapping[str, Any]) -> ModelOutput:
         """As the model's own ``forward``, without gradients."""
-        from pdual.runtime.architectures.causal_lm import TOKEN, pairs_of
+        from pdual.runtime.architectures.causal_lm import TOKEN, of_words, pairs_of
 
         pairs = pairs_of(inputs[self.of.prompt], inputs[self.of.answer])
         self.recall(pairs)
@@ -69,8 +74,11 @@ class FrozenLm(nn.Module):
         counts = torch.tensor([item.shape[1] for item in found], device=self.of.device)
         offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
         values = torch.cat(found, 1)
-        outputs = {name: Ragged(values[place], offsets) for place, name in enumerate(self.of.outputs)}
-        return ModelOutput(outputs, _Later({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))  # type: ignore[arg-type]
+        makers: dict[str, Callable[[], Ragged]] = {
+            **{name: lambda row=row: Ragged(row, offsets) for name, row in zip(self.of.narrow, values, strict=True)},  # type: ignore[misc]
+            **{name: lambda name=name: Ragged(of_words(name, self._said(pairs)), offsets) for name in self.of.wide},  # type: ignore[misc]
+        }
+        return ModelOutput(Later(makers), Later({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))
 
     @torch.no_grad()
     def _evaluate(self, pairs: Sequence[Pair], model: CausalLm) -> None:
@@ -83,13 +91,31 @@ class FrozenLm(nn.Module):
             batch = model.reader.batch(chosen, model.device)
             features, logits = model.logits(batch)
             read = model.read(batch, logits)
-            together = torch.stack([read[name] for name in model.outputs])
+            together = torch.stack([read[name] for name in self.of.narrow]) if self.of.narrow else features.T[:0]
             counts = batch.offsets.diff().tolist()
             self._known.update(zip(chosen, (item.clone() for item in torch.split(together, counts, 1)), strict=True))
             for pair, own in zip(chosen, torch.split(features, counts), strict=True):
-                if pair in self._featured:
+                if pair in self._featured or model.wide:
                     self._features[pair] = own.clone()
+            if model.wide and not torch.allclose(self._repeated(features, model), logits, rtol=1e-4, atol=1e-4):
+                self._logits.update(zip(chosen, (item.clone() for item in torch.split(logits, counts)), strict=True))
         model.train(training)
+
+    def _repeated(self, features: Tensor, model: CausalLm) -> Tensor:
+        """The last layer, as it was before anything trained, on what it reads: [total, vocabulary]."""
+        if self._last is None:
+            layer: Any = model.head[0]
+            weight, bias = layer.weight, getattr(layer, "bias", None)
+            self._last = _as_it_is(weight), None if bias is None else _as_it_is(bias)
+        weight, bias = self._last
+        return functional.linear(features.to(weight.dtype), weight, bias).to(features.dtype)
+
+    @torch.no_grad()
+    def _said(self, pairs: Sequence[Pair]) -> Tensor:
+        """Logits of every word at all tokens of these pairs, [total, vocabulary]."""
+        if all(pair in self._logits for pair in pairs):
+            return torch.cat([self._logits[pair] for pair in pairs])
+        return self._repeated(self._read(pairs), self.of)
 
     @torch.no_grad()
     def _read(self, pairs: Sequence[Pair]) -> Tensor:
@@ -100,17 +126,6 @@ class FrozenLm(nn.Module):
         return torch.cat([self._features[pair] for pair in pairs])
 
 
-class _Later(Mapping[str, Any]):
-    """Values that are computed when they are looked at; hardly any spec looks at a frozen model's features."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        self._makers = makers
-
-    def __getitem__(self, name: str) -> Any:
-        return self._makers[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
+def _as_it_is(weight: Tensor) -> Tensor:
+    """What training will not change."""
+    return weight.detach().clone() if weight.requires_grad else weight

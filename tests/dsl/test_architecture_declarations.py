@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pdual.dsl.declarations.architecture import Architecture
-from pdual.dsl.declarations.architecture_causal_lm import CAUSAL_LM, LOGIT_GAP, CausalLmSettings
+from pdual.dsl.declarations.architecture_causal_lm import CAUSAL_LM, LOGIT_GAP, LOGITS, LOGPROBS, CausalLmSettings
 from pdual.dsl.declarations.architecture_cnn import CNN, CnnSettings
 from pdual.dsl.declarations.architecture_gnn import GNN, GnnSettings
 from pdual.dsl.declarations.architecture_language import GRAPH_PAIR, GraphPairSettings
@@ -282,6 +282,7 @@ class TestLanguage:
         (Output("logprob", ArrayType(Kind.REAL, (RaggedAxis("token"),))),),
     )
     GAP = replace(LM.outputs[0], name=LOGIT_GAP)
+    WORDS = Output(LOGPROBS, ArrayType(Kind.REAL, (RaggedAxis("token"), SetAxis("word"))))
     PAIR = signature({"workflow": WORKFLOW, "question": real("dim")}, REAL)
 
     def test_a_language_model_has_features_for_every_token(self) -> None:
@@ -302,6 +303,15 @@ class TestLanguage:
             (replace(LM, outputs=(LM.outputs[0], replace(LM.outputs[0], name="other"))), ["outputs"]),
             (replace(LM, outputs=(LM.outputs[0], GAP)), []),
             (replace(LM, outputs=(GAP,)), []),
+            (replace(LM, outputs=(LM.outputs[0], WORDS, replace(WORDS, name=LOGITS), GAP)), []),
+            (replace(LM, outputs=(WORDS,)), []),
+            (replace(LM, outputs=(replace(WORDS, name="any"),)), ["any"]),
+            (replace(LM, outputs=(replace(LM.outputs[0], name=LOGITS),)), [LOGITS]),
+            (
+                replace(LM, outputs=(replace(WORDS, type=ArrayType(Kind.REAL, (RaggedAxis("t"), OpenAxis()))),)),
+                [LOGPROBS],
+            ),
+            (replace(LM, outputs=(replace(WORDS, high=0.0),)), [LOGPROBS]),
             (
                 replace(LM, outputs=(LM.outputs[0], replace(GAP, type=ArrayType(Kind.REAL, (RaggedAxis("k"),))))),
                 ["outputs"],

@@ -15,9 +15,9 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from pdual.dsl.declarations.architecture_causal_lm import LOGIT_GAP, CausalLmSettings
+from pdual.dsl.declarations.architecture_causal_lm import LOGIT_GAP, WIDE, CausalLmSettings
 from pdual.dsl.declarations.signature import Output, Signature
-from pdual.dsl.types import TEXT, ArrayType, Kind, RaggedAxis
+from pdual.dsl.types import TEXT, ArrayType, Kind, RaggedAxis, SetAxis
 from pdual.runtime.architectures.causal_lm import CausalLm, build
 from pdual.runtime.context import ArchitectureContext
 
@@ -36,6 +36,10 @@ PAIRS = [
 _TOKENS = ArrayType(Kind.REAL, (RaggedAxis("token"),))
 SIGNATURE = Signature((("prompt", TEXT), ("answer", TEXT)), (Output("logprob", _TOKENS),))
 WITH_GAP = Signature(SIGNATURE.inputs, (*SIGNATURE.outputs, Output(LOGIT_GAP, _TOKENS)))
+_WORDS = ArrayType(Kind.REAL, (RaggedAxis("token"), SetAxis("word")))
+WITH_WORDS = Signature(SIGNATURE.inputs, (*WITH_GAP.outputs, *(Output(name, _WORDS) for name in WIDE)))
+#: Words of the vocabulary.
+VOCABULARY = 300
 CONTEXT = 160
 
 
@@ -46,7 +50,7 @@ def write_base(folder: Path, template: bool = True, seed: int = 0, layers: int =
     tokens.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
+        vocab_size=VOCABULARY, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
     )
     tokens.train_from_iterator([text for pair in PAIRS for text in pair], trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokens, bos_token="<s>", eos_token="</s>")
@@ -66,7 +70,7 @@ def write_base(folder: Path, template: bool = True, seed: int = 0, layers: int =
 def made(base: Path | str, signature: Signature = SIGNATURE, seed: int = 0, **settings: Any) -> CausalLm:
     """The network, in double precision."""
     torch.manual_seed(seed)
-    context = ArchitectureContext({}, {}, 0, lambda use, asked: torch.nn.Identity())
+    context = ArchitectureContext({"word": VOCABULARY}, {}, 0, lambda use, asked: torch.nn.Identity())
     model = build(signature, CausalLmSettings(base=str(base), **settings), context)
     assert isinstance(model, CausalLm)
     return model.double()

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from small_language import PAIRS, WITH_GAP, ByHand, columns, made, write_base
+from small_language import CONTEXT, PAIRS, VOCABULARY, WITH_GAP, WITH_WORDS, ByHand, columns, made, write_base
 from torch import Tensor
+from transformers import GraniteConfig, GraniteForCausalLM
 
+from pdual.runtime.architectures import causal_lm
 from pdual.runtime.architectures.causal_lm import CausalLm
 from pdual.runtime.architectures.language_base import blocks_of
 from pdual.runtime.data import Ragged
@@ -43,6 +45,36 @@ def test_outputs_and_features_are_those_of_a_loop_over_rows(base: Path, template
     assert torch.equal(features.offsets, found.outputs["logprob"].offsets)
     assert torch.allclose(features.values, torch.cat([row[1] for row in rows]), atol=1e-10)
     assert model.feature_width == features.values.shape[1] == 16
+
+
+def test_of_every_word_it_says_its_logit_and_its_log_probability(base: Path) -> None:
+    model, by_hand = made(base, WITH_WORDS), ByHand(base)
+    logits = [by_hand.row(*pair)[2] for pair in PAIRS]
+    assert close(said(model, name="logits"), logits)
+    assert close(said(model, name="logprobs"), [row.log_softmax(1) for row in logits])
+    assert model.logprob == "logprob"
+    weights = torch.linspace(-1, 1, model.vocabulary, dtype=torch.float64)
+    sum((row @ weights).sum() for row in said(model, name="logprobs")).backward()  # type: ignore[union-attr]
+    sum((row.log_softmax(1) @ weights).sum() for row in logits).backward()  # type: ignore[union-attr]
+    wanted = dict(by_hand.model.named_parameters())
+    for name, parameter in model.model.named_parameters():
+        assert torch.allclose(parameter.grad, wanted[name].grad, atol=1e-9), name
+
+
+def test_what_nobody_looks_at_is_not_computed(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def of_words(name: str, logits: Tensor) -> Tensor:
+        asked.append(name)
+        return logits
+
+    monkeypatch.setattr(causal_lm, "of_words", of_words)
+    found = made(base, WITH_WORDS)(columns(PAIRS)).outputs
+    assert list(found) == ["logprob", "logit_gap", "logits", "logprobs"]
+    assert len(found["logprob"].values) == len(found["logit_gap"].values)
+    assert asked == []
+    assert found["logits"] is found["logits"]
+    assert asked == ["logits"]
 
 
 def test_gradients_are_those_of_a_loop_over_rows(base: Path) -> None:
@@ -103,6 +135,19 @@ def test_each_text_is_tokenised_once(base: Path, monkeypatch: pytest.MonkeyPatch
     assert len(asked) == 2 * len(PAIRS)
 
 
+def write_granite(folder: Path, divided: float) -> Path:
+    """A base whose logits are what its last layer says, divided by a number."""
+    write_base(folder)
+    torch.manual_seed(1)
+    config = GraniteConfig(
+        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=CONTEXT, initializer_range=0.3, logits_scaling=divided,
+        tie_word_embeddings=True, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    GraniteForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
 class TestFrozen:
     def test_it_says_what_the_model_said_before_it_was_trained(self, base: Path) -> None:
         model = made(base, WITH_GAP)
@@ -120,6 +165,23 @@ class TestFrozen:
             assert not said(frozen, name=name)[0].requires_grad
         assert list(frozen.parameters()) == []
         assert frozen.state_dict() == {}
+
+    @pytest.mark.parametrize("settings", [{}, {"lora": 2}, {"layers": 1}], ids=["all", "adapter", "last layer"])
+    @pytest.mark.parametrize("divided", [1.0, 4.0], ids=["as its last layer says", "divided"])
+    def test_of_every_word_too(self, tmp_path: Path, settings: dict[str, Any], divided: float) -> None:
+        """A head that trains, or that is tied to what trains, was copied; logits that are not what it says are held."""
+        model = made(write_granite(tmp_path, divided), WITH_WORDS, **settings)
+        before = {name: said(model, name=name) for name in ("logits", "logprobs")}
+        frozen = model.frozen()
+        frozen.expect(PAIRS[:4])
+        frozen.remember()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += 0.1 * weight.requires_grad
+        assert not close(said(model, name="logits"), before["logits"], 1e-3)
+        for name, rows in before.items():
+            assert close(said(frozen, name=name), rows, 1e-6)
+            assert close(said(frozen, PAIRS[3:5], name), rows[3:5], 1e-6)
 
     def test_a_row_is_evaluated_once(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         model = made(base)

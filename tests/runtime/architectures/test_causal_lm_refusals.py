@@ -13,7 +13,7 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import save_file
-from small_language import CONTEXT, PAIRS, made, write_base, write_rows
+from small_language import CONTEXT, PAIRS, VOCABULARY, made, write_base, write_rows
 from torch import nn
 
 from pdual.compiler.compile import lower
@@ -62,6 +62,19 @@ def told(name: str, folder: Path, base: Path | str, settings: str = "", pairs: A
     printed = printed.replace(str(base), "BASE")
     golden.hold(Path(__file__).parent / "refusals" / name, printed)
     return item.code
+
+
+def test_a_set_of_words_that_is_not_the_vocabulary(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for last, fits in ((VOCABULARY - 1, True), (VOCABULARY, False)):
+        wide = SPEC.replace("logprob: real[token] }}", "logprob: real[token], logits: real[token, word] }}").replace(
+            'param base = "BASE"', f'param base = "BASE"\nset word = 0..{last}'
+        )
+        monkeypatch.setitem(globals(), "SPEC", wide.replace("now.logprob[k]", "now.logprob[k] + now.logits[k, 1]"))
+        if fits:
+            assert list(prepared(tmp_path, base).models) == ["lm"]
+        else:
+            assert told("lm_words", tmp_path, base) == "PD655"
+        monkeypatch.undo()
 
 
 def test_a_base_in_a_folder_is_accepted(base: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from small_language import PAIRS, ByHand, write_base, write_rows
+from small_language import PAIRS, VOCABULARY, ByHand, write_base, write_rows
 
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
@@ -90,6 +90,28 @@ def test_pdu_keeps_one_average_over_what_is_retained(base: Path, tmp_path: Path)
     assert passed.kept is None
     assert passed.objective is None
     assert found["forget"].evaluate("train").averaged is None
+
+
+def test_kl_of_what_is_kept_is_that_of_whole_distributions(base: Path, tmp_path: Path) -> None:
+    found = lanes("tofu_kl", base, tmp_path, words=str(VOCABULARY), stay="3")
+    model, wanted = ByHand(base), []
+    then = [model.row(*pair)[2].detach().log_softmax(1) for pair in ROWS["retain"]]
+    with torch.no_grad():
+        model.model.model.norm.weight *= 1.2
+    for pair, before in zip(ROWS["retain"], then, strict=True):
+        now = model.row(*pair)[2].detach().log_softmax(1)
+        wanted.append(3 * torch.nn.functional.kl_div(now, before, reduction="sum", log_target=True))
+    assert torch.allclose(found["retain"].evaluate("train").objective, torch.stack(wanted), atol=1e-9)
+
+
+def test_kl_and_tofu_ask_the_same_of_what_is_forgotten() -> None:
+    """They differ in what is minimised alone."""
+    forgetting = [
+        (SPECS / f"{name}.pdual").read_text(encoding="utf-8").split("over x in forget ")[1]
+        for name in ("tofu_kl", "tofu")
+    ]
+    assert len(forgetting[0]) > 900
+    assert forgetting[0] == forgetting[1]
 
 
 def test_pdu_runs_and_its_multiplier_rises_while_the_average_is_missed(base: Path, tmp_path: Path) -> None:
