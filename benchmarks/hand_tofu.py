@@ -27,6 +27,7 @@ class Training:
         layers: int,
         lora: int = 0,
         whole: bool = True,
+        stay: float = 0.0,
     ) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -56,6 +57,10 @@ class Training:
         self.kept, self.forgotten = ([self._tokens(*pair) for pair in pairs] for pairs in (kept, forgotten))
         with torch.no_grad():
             self.then = [self._logprobs([item])[0] for item in self.forgotten]
+            self.stay = stay
+            self.hidden = [self._hidden([item])[0] for item in self.kept] if stay else []
+            head = self.model.lm_head.weight
+            self.head = head.detach().clone() if head.requires_grad else head
         self.random = torch.Generator().manual_seed(0)
 
     def _tokens(self, question: str, answer: str) -> tuple[list[int], int]:
@@ -68,7 +73,12 @@ class Training:
         return self._whole(rows) if self.whole else self._answers(rows)
 
     def _answers(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
-        """The last layer reads what predicts a token of an answer, and nothing else."""
+        hidden, targets = self._hidden(rows)
+        every = -torch.nn.functional.cross_entropy(self.model.lm_head(hidden), targets, reduction="none")
+        return list(every.split([len(tokens) - start for tokens, start in rows]))
+
+    def _hidden(self, rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor]:
+        """What the last layer reads where it predicts a token of an answer, and these tokens."""
         counts = [len(tokens) - start for tokens, start in rows]
         ids = torch.zeros(len(rows), max(len(tokens) for tokens, _ in rows), dtype=torch.long)
         for place, (tokens, _) in enumerate(rows):
@@ -76,8 +86,18 @@ class Training:
         each = torch.repeat_interleave(torch.tensor(counts))
         places = torch.cat([torch.arange(start, len(tokens)) for tokens, start in rows])
         hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state[each, places - 1]
-        every = -torch.nn.functional.cross_entropy(self.model.lm_head(hidden), ids[each, places], reduction="none")
-        return list(every.split(counts))
+        return hidden, ids[each, places]
+
+    def _unlikely(self, kept: Sequence[int]) -> Tensor:
+        """The mean NLL of rows."""
+        return -torch.stack([row.sum() for row in self._logprobs([self.kept[k] for k in kept])]).mean()
+
+    def _moved(self, kept: Sequence[int]) -> Tensor:
+        """KL(before || now), the mean over rows of the sum over their tokens."""
+        with torch.no_grad():
+            then = torch.nn.functional.linear(torch.cat([self.hidden[k] for k in kept]), self.head).log_softmax(1)
+        now = self.model.lm_head(self._hidden([self.kept[k] for k in kept])[0]).log_softmax(1)
+        return torch.nn.functional.kl_div(now, then, reduction="sum", log_target=True) / len(kept)
 
     def _whole(self, rows: Sequence[tuple[list[int], int]]) -> list[Tensor]:
         longest = max(len(ids) for ids, _ in rows)
@@ -91,8 +111,8 @@ class Training:
         return [row[start - 1 : len(tokens) - 1] for row, (tokens, start) in zip(every, rows, strict=True)]
 
     def loss(self, kept: Sequence[int], forgotten: Sequence[int]) -> Tensor:
-        """Mean NLL of kept rows and mean augmented Lagrangian of forgotten ones, multipliers 0."""
-        nll = -torch.stack([row.sum() for row in self._logprobs([self.kept[k] for k in kept])]).mean()
+        """What is minimised of kept rows and mean augmented Lagrangian of forgotten ones, multipliers 0."""
+        keeping = self.stay * self._moved(kept) if self.stay else self._unlikely(kept)
         shift, band, share = (self.numbers[name] for name in ("shift", "band", "share"))
         total: Any = 0.0
         now = self._logprobs([self.forgotten[k] for k in forgotten])
@@ -104,7 +124,7 @@ class Training:
             least = row.topk(tail, largest=False).values.mean() - then.topk(tail, largest=False).values.mean()
             g = torch.stack([score + shift, -shift - 2 * band - score, most + shift, -shift - 2 * band - least])
             total = total + self.numbers["rho"] / 2 * g.clamp(min=0).square().sum()
-        return nll + total / len(forgotten)
+        return keeping + total / len(forgotten)
 
     def step(self) -> None:
         """One step on a batch of each."""

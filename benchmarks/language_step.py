@@ -1,9 +1,10 @@
 """Primal steps of tofu by pdual and by a tight loop by hand: tokens a second and peak memory, each side in processes of its own.
 
-    python -P benchmarks/language_step.py --base FOLDER [--layers N | --lora N] [--rows N] [--steps N] [--rounds N]
+    python -P benchmarks/language_step.py --base FOLDER [--layers N | --lora N] [--kl] [--rows N] [--steps N] [--rounds N]
 
 Both draw 8 rows of each data set a step, compute logits at the tokens of answers only, remember what the model said before, and
-recompute nothing; the same weights train under the same optimiser. First both must say the same loss of the same rows. Then the
+recompute nothing; the same weights train under the same optimiser. First both must say the same loss of the same rows, by weights
+that are no longer those of before. ``--kl``: of tofu_kl. Then the
 sides take turns, ``--rounds`` processes each: seconds are the processor's, of one thread, tokens those of the rows that were
 drawn, without what fills them up; the peak is of the whole process, loading included. How long the rows of a step are decides on
 its peak: with ``--rows 8`` every step of both sides reads the same. TOFU is read from ``PDUAL_DATA``.
@@ -42,6 +43,7 @@ def main() -> None:
     arguments.add_argument("--base", required=True)
     arguments.add_argument("--layers", type=int, default=0)
     arguments.add_argument("--lora", type=int, default=0)
+    arguments.add_argument("--kl", action="store_true")
     arguments.add_argument("--rows", type=int, default=40)
     arguments.add_argument("--steps", type=int, default=4)
     arguments.add_argument("--rounds", type=int, default=3)
@@ -78,21 +80,35 @@ def _side(options: argparse.Namespace) -> dict[str, float]:
         "base": options.base, "layers": str(options.layers), "lora": str(options.lora), "rows": str(options.rows),
         "keeping": "forget10", "without": "forget01", "forgetting": "forget01",
     }  # fmt: skip
-    problem, numbers = problem_of("tofu", "pointwise", options.rows, overrides)
+    if options.kl:
+        overrides["words"] = str(json.loads((Path(options.base) / "config.json").read_text())["vocab_size"])
+    problem, numbers = problem_of("tofu_kl" if options.kl else "tofu", "pointwise", options.rows, overrides)
     settings = {**numbers, "rho": problem.settings.rho, "batch": BATCH}
     pairs = texts(problem, "retain"), texts(problem, "forget")
     if options.side == "pdual":
         return _measured(*_of_pdual(problem), options.steps)
     if options.side == "hand":
         del problem  # its weights were read, not more: below the peak of a step
-    hand = Training(options.base, *pairs, settings, options.layers, options.lora, whole=False)
+    stay = numbers["stay"] if options.kl else 0.0
+    hand = Training(options.base, *pairs, settings, options.layers, options.lora, whole=False, stay=stay)
     if options.side == "hand":
         return _measured(hand.step, lambda: hand.read, options.steps)
-    ours = loss_of(started(problem), BATCH)
+    solver = started(problem)
+    loss_of(solver, BATCH)  # what the model said before is remembered now
+    for model in (problem.models["lm"], hand.model):
+        _moved(model)
+    ours = loss_of(solver, BATCH)
     with torch.no_grad():
         theirs = float(hand.loss(range(BATCH), range(BATCH)))
     assert abs(ours / theirs - 1) < 1e-4, f"not the same problem: losses {ours} and {theirs}"
     return {"loss_pdual": ours, "loss_hand": theirs}
+
+
+@torch.no_grad()
+def _moved(model: torch.nn.Module) -> None:
+    """Its last norm, away from where it was."""
+    (weight,) = (weight for name, weight in model.named_parameters() if name.endswith("model.norm.weight"))
+    weight *= 1.1
 
 
 def _of_pdual(problem: Problem) -> tuple[Callable[[], None], Callable[[], int]]:
