@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_language import PAIRS, ByHand, made, write_base, write_rows
+from small_language import PAIRS, VOCABULARY, ByHand, made, write_base, write_rows
 
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
@@ -25,12 +25,17 @@ from pdual.runtime.evaluations.tofu_sets import Question, Sets
 from pdual.runtime.execute import Outcome, execute
 from pdual.runtime.options import RunOptions
 
-SPEC = Path(__file__).parents[3] / "specs" / "tofu.pdual"
-SHORT = (
-    SPEC.read_text(encoding="utf-8").replace("rounds     = 35", "rounds     = 2").replace("epochs = 2,", "epochs = 4,")
-)
-assert "rounds     = 2 " in SHORT
-assert "epochs = 4," in SHORT
+SPECS = Path(__file__).parents[3] / "specs"
+
+
+def shortened(name: str) -> str:
+    text = (SPECS / f"{name}.pdual").read_text(encoding="utf-8")
+    for long, short in (("rounds     = 35 ", "rounds     = 2 "), ("epochs = 2,", "epochs = 4,")):
+        assert long in text
+        text = text.replace(long, short)
+    return text
+
+
 WRONG = ("Bo Vik wrote it.", "In Oslo, in 1999")
 
 
@@ -70,11 +75,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def ran(base: Path, out: Path, **params: str) -> Outcome:
+def ran(base: Path, out: Path, name: str = "tofu", **params: str) -> Outcome:
     overrides = {"base": str(base), "rows": "3", "rate": "1e-2", **params}
-    spec, found = read(Source("tofu.pdual", SHORT), overrides)
+    text = shortened(name)
+    spec, found = read(Source(f"{name}.pdual", text), overrides)
     assert spec is not None, found
-    return execute(lower(spec, {})[0], SHORT, RunOptions(out=out), SourceContext())
+    return execute(lower(spec, {})[0], text, RunOptions(out=out), SourceContext())
 
 
 @pytest.mark.parametrize("params", [{}, {"lora": "2"}])
@@ -103,15 +109,16 @@ def test_scores_and_divergence_of_a_run(base: Path, data: Path, tmp_path: Path, 
         assert abs(drift["per_row"] - np.mean([row.mean() for row in kl])) < 1e-5
 
 
-def test_what_is_kept_may_stay_instead_of_being_learnt(base: Path, data: Path, tmp_path: Path) -> None:
+def test_what_is_kept_keeps_its_distribution(base: Path, data: Path, tmp_path: Path) -> None:
     learnt = ran(base, tmp_path / "learnt").metrics.splits["train"].evaluations["language.kl"]["retain"]
-    staying = ran(base, tmp_path / "staying", learn="0", stay="1").metrics.splits["train"]
+    kept = ran(base, tmp_path / "kept", "tofu_kl", words=str(VOCABULARY), stay="2").metrics.splits["train"]
     now, before = ByHand(base), ByHand(base)
-    now.model = made(tmp_path / "staying").model
-    changes = [now.row(*pair)[0] - before.row(*pair)[0] for pair in PAIRS[:3]]
-    by_hand = np.mean([float(change.square().sum().detach()) / 2 for change in changes])
-    assert staying.objective == pytest.approx(by_hand, rel=1e-4)
-    assert 0 < staying.evaluations["language.kl"]["retain"]["per_token"] < learnt["per_token"]
+    now.model = made(tmp_path / "kept").model
+    moved = [kl_by_hand(now.row(*pair)[2], before.row(*pair)[2]).sum() for pair in PAIRS[:3]]
+    assert kept.objective == pytest.approx(2 * np.mean(moved), rel=1e-4)
+    drift = kept.evaluations["language.kl"]["retain"]
+    assert drift["per_token"] * drift["tokens"] == pytest.approx(sum(moved), rel=1e-4)
+    assert 0 < drift["per_token"] < learnt["per_token"]
 
 
 def kl_by_hand(now: torch.Tensor, before: torch.Tensor) -> np.ndarray[Any, Any]:
