@@ -25,6 +25,7 @@ from pdual.understanding import ALL, Understood, check_data, understand
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from pdual.runtime.data import Ragged
     from pdual.runtime.execute import Outcome
     from pdual.runtime.records import Metrics
 
@@ -199,33 +200,35 @@ class Run:
         """Whether every train row meets every constraint."""
         return self.outcome.verdict.feasible
 
-    def predict(self, model: str, rows: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    def predict(self, model: str, rows: Mapping[str, Tensor | Sequence[str]]) -> Mapping[str, Tensor | Ragged]:
         """The outputs of a trained model for new rows.
 
-        ``rows`` maps the arguments of its signature to tensors [rows, *axes], complex ones as they are; outputs come
-        back likewise, the only unnamed output as ``""``. Raises KeyError for a model or an argument that is not there.
+        ``rows`` maps the arguments of its signature to tensors [rows, *axes], complex ones as they are, or texts; outputs come
+        back likewise, the only unnamed output as ``""``, ragged (``values``, ``offsets``) where lengths differ from row to row.
+        Raises KeyError for a model or an argument that is not there.
         """
         import torch
 
         module = self.outcome.run.problem.models[model]
         weight = next((item for item in module.parameters()), torch.zeros(()))
-        inputs: dict[str, Tensor] = {}
-        for name, value in rows.items():
-            parts = {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
-            for part, tensor in parts.items():
-                kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
-                inputs[part] = tensor.to(device=weight.device, dtype=kind)
+        columns, texts = _columns(rows)
+        inputs: dict[str, Tensor | Sequence[str]] = {**texts}
+        for part, tensor in columns.items():
+            kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
+            inputs[part] = tensor.to(device=weight.device, dtype=kind)
         with torch.no_grad():
-            found: Mapping[str, Tensor] = module(inputs).outputs
+            found: Mapping[str, Tensor | Ragged] = module(inputs).outputs
         return _joined(found)
 
-    def multipliers(self, rows: str | Mapping[str, Tensor] = "train", data: str | None = None) -> Mapping[str, Tensor]:
+    def multipliers(
+        self, rows: str | Mapping[str, Tensor | Sequence[str]] = "train", data: str | None = None
+    ) -> Mapping[str, Tensor]:
         """Multipliers by part (``voltage.upper``): [rows, entries], scaled.
 
         ``rows`` names a split, whose multipliers are not a number where rows have none (a constraint on an average has one
         for all of them, [1, 1]); or maps fields to tensors
         [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions; what the spec
-        standardises as a file would hold it), of the data set ``data`` where there are several. Fields that multipliers
+        standardises as a file would hold it) or to their texts, of the data set ``data`` where there are several. Fields that multipliers
         do not depend on may be left out. Raises KeyError for a field
         that is missing, ProblemError where new rows have no multipliers.
         """
@@ -243,30 +246,31 @@ class Run:
             found |= _by_part(averages.layout, averages.level)
         return found
 
-    def _of_new_rows(self, rows: Mapping[str, Tensor], data: str | None) -> Mapping[str, Tensor]:
+    def _of_new_rows(self, rows: Mapping[str, Tensor | Sequence[str]], data: str | None) -> Mapping[str, Tensor]:
         import torch
 
         from pdual.runtime.data import ColumnTable
-        from pdual.runtime.unseen import look, multiplier_fields, standards_of
+        from pdual.runtime.prepare import check_texts
+        from pdual.runtime.unseen import look, multiplier_fields, standards_of, text_fields
 
         outcome = self.outcome
         of_rows = [lane for lane in outcome.run.lanes if lane.program.groups_by is None]
         held = [lane for lane in of_rows if lane.multipliers.active and data in (None, lane.name)]
         if len(held) != 1:
             raise KeyError("data: " + ", ".join(lane.name for lane in of_rows))
-        columns: dict[str, Tensor] = {}
-        for name, value in rows.items():
-            columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
+        columns, texts = _columns(rows)
         graph = outcome.graph.over(held[0].name)
-        missing = sorted(multiplier_fields(graph) - columns.keys())
+        needed = multiplier_fields(graph) | text_fields(graph, outcome.graph.spec.data_set(held[0].name))
+        missing = sorted(needed - columns.keys() - texts.keys())
         if missing:
             raise KeyError(", ".join(missing))
         columns |= {
             name: item.of(columns[name]) for name, item in standards_of(held[0].table).items() if name in columns
         }
-        count = len(next(iter(columns.values())))
-        table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows")
+        count = len(next(iter((*columns.values(), *texts.values()))))
+        table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows", texts=texts)
         try:
+            check_texts(outcome.graph, {held[0].name: table}, outcome.run.problem.models)
             found = look(outcome.run, outcome.graph, held[0], table, multipliers=True).multipliers
         except Refusal as refusal:
             raise ProblemError(refusal.diagnostics, None) from None
@@ -287,11 +291,25 @@ def _by_part(layout: Layout, values: Tensor) -> dict[str, Tensor]:
     return {part.name: values[:, layout.columns_of(part)] for part in layout.parts}
 
 
-def _joined(outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _columns(rows: Mapping[str, Tensor | Sequence[str]]) -> tuple[dict[str, Tensor], dict[str, Sequence[str]]]:
+    """Tensors by part, and texts."""
+    from torch import Tensor
+
+    columns: dict[str, Tensor] = {}
+    texts: dict[str, Sequence[str]] = {}
+    for name, value in rows.items():
+        if not isinstance(value, Tensor):
+            texts[name] = list(value)
+        else:
+            columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
+    return columns, texts
+
+
+def _joined(outputs: Mapping[str, Any]) -> dict[str, Tensor | Ragged]:
     """Real and imaginary parts as one complex tensor."""
     import torch
 
-    joined: dict[str, Tensor] = {}
+    joined: dict[str, Tensor | Ragged] = {}
     for name, value in outputs.items():
         base, _, part = name.rpartition(".")
         if part == "im" or name == "im":

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
+    from pdual.runtime.data import Ragged
     from pdual.runtime.lanes import Lane
     from pdual.runtime.unseen import Unseen
 
@@ -32,18 +33,20 @@ class Scored:
     violation: float | None
 
 
-def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor]]:
-    """The rows' names, and what every model gives for them, by model and part: [rows, *axes]. Raises PD53x, PD731, PD732."""
+def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor | Ragged]]:
+    """The rows' names, and what every model gives for them, by model and part: [rows, *axes], ragged where lengths differ.
+
+    Raises PD53x, PD647, PD648, PD731, PD732.
+    """
     from pdual.restoring import told_in
 
     with told_in(found.understood.source):
         unseen = _looked(found, file, data, multipliers=False)[1]
-    outputs = {name: values.cpu() for name, values in unseen.outputs.items()}
-    return [unseen.table.address(int(row)) for row in unseen.ids], outputs
+    return [unseen.table.address(int(row)) for row in unseen.ids], unseen.outputs
 
 
 def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
-    """The rows of a file, the most costly first. Raises PD53x, PD730, PD731, PD732."""
+    """The rows of a file, the most costly first. Raises PD53x, PD647, PD648, PD730, PD731, PD732."""
     import torch
 
     from pdual.restoring import told_in
@@ -81,7 +84,15 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
 
 
 def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
-    from pdual.runtime.unseen import look, multiplier_fields, prediction_fields, read_unseen, standards_of
+    from pdual.runtime.prepare import check_texts
+    from pdual.runtime.unseen import (
+        look,
+        multiplier_fields,
+        prediction_fields,
+        read_unseen,
+        standards_of,
+        text_fields,
+    )  # fmt: skip
 
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)
@@ -90,7 +101,9 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     graph = found.graph.over(name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
     own = found.graph.spec.data_set(name)
+    needed |= text_fields(graph, own)
     table = read_unseen(found.graph, own, file, needed, found.context, standards_of(lane.table))
+    check_texts(found.graph, {name: table}, found.run.problem.models)
     return lane, look(found.run, found.graph, lane, table, multipliers)
 
 

@@ -24,6 +24,23 @@ class Ragged:
     values: Tensor
     offsets: Tensor
 
+    def rows(self) -> Sequence[Tensor]:
+        """Row by row: [length, ...]."""
+        return torch.tensor_split(self.values, self.offsets[1:-1].cpu())
+
+    def cpu(self) -> Ragged:
+        """The same in the machine's own memory."""
+        return Ragged(self.values.cpu(), self.offsets.cpu())
+
+
+def joined(pieces: Sequence[Tensor | Ragged]) -> Tensor | Ragged:
+    """The rows of all pieces, at least one, which are alike; one after another."""
+    ragged = [item for item in pieces if isinstance(item, Ragged)]
+    if not ragged:
+        return torch.cat([item for item in pieces if isinstance(item, Tensor)])
+    counts = torch.cat([item.offsets.diff() for item in ragged])
+    return Ragged(torch.cat([item.values for item in ragged]), torch.cat((counts.new_zeros(1), counts.cumsum(0))))
+
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:

@@ -49,16 +49,21 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
     return table.limited(context.limit) if context.limit is not None else table
 
 
+def check_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict) -> None:
+    """Have language models read the texts of these tables. Raises PD647, PD648 with the address of the row."""
+    if any(kind == TEXT for model in graph.spec.models for _, kind in model.signature.inputs):
+        from pdual.runtime.architectures.language_rows import read_texts
+
+        read_texts(graph, tables, models)
+
+
 def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]) -> Problem:
     """The problem of a lowered spec over loaded rows; ``given`` are the models that come from Python."""
     models = build_models(graph, tables, given)
     settle(graph, tables, models)
     copy_frozen(graph, models)
     models = models.to(dtype)
-    if any(kind == TEXT for model in graph.spec.models for _, kind in model.signature.inputs):
-        from pdual.runtime.architectures.language_rows import read_texts
-
-        read_texts(graph, tables, models)
+    check_texts(graph, tables, models)
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,

@@ -18,9 +18,9 @@ from pdual.dsl import typed
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
-from pdual.dsl.types import ArrayType, FixedAxis, Kind, MemberOf, SetAxis
+from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.context import SourceContext
-from pdual.runtime.data import ColumnTable, Table, with_groups
+from pdual.runtime.data import ColumnTable, Ragged, Table, joined, with_groups
 from pdual.runtime.lanes import Lane
 from pdual.runtime.run import Run
 from pdual.runtime.sources.table import read_fields
@@ -29,13 +29,14 @@ from pdual.runtime.standards import Standard, standardised
 
 @dataclass(frozen=True)
 class Unseen:
-    """``outputs`` of the models by ``model`` or ``model.part``: [n, *axes]; ``multipliers`` [n, columns], scaled, 0 where an entry
-    is masked, None where they were not asked for; ``residuals`` [n, columns], scaled, None where the rows lack a field of a constraint.
+    """``outputs`` of the models by ``model`` or ``model.part``: [n, *axes], ragged where their length differs from row to row, none
+    where multipliers were asked for; ``multipliers`` [n, columns], scaled, 0 where an entry is masked, else None; ``residuals``
+    [n, columns], scaled, None where the rows lack a field of a constraint.
     """
 
     table: Table
     ids: Tensor
-    outputs: Mapping[str, Tensor]
+    outputs: Mapping[str, Tensor | Ragged]
     multipliers: Tensor | None
     residuals: Tensor | None
 
@@ -50,6 +51,11 @@ def multiplier_fields(data: DataGraph) -> set[str]:
     """The fields, by part, that multipliers depend on, and whether an entry is there at all."""
     masks = [part.mask for part in data.parts if part.mask is not None]
     return value_fields(data) | _fields(masks)
+
+
+def text_fields(data: DataGraph, own: typed.TypedData) -> set[str]:
+    """The texts that models read: none can be left out, nothing stands for a text."""
+    return prediction_fields(data) & {item.name for item in own.fields if item.type == TEXT}
 
 
 def value_fields(data: DataGraph) -> set[str]:
@@ -132,9 +138,10 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     has = _held(table)
     placed = _completed(table, own, graph).to(device, dtype)
     ids = torch.cat(list(placed.splits.values())).sort().values
-    outputs: dict[str, list[Tensor]] = {}
+    outputs: dict[str, list[Tensor | Ragged]] = {}
     read, residuals = [], []
-    hooks = [_listen(name, model, outputs) for name, model in run.problem.models.items()]
+    models: Mapping[str, nn.Module] = {} if multipliers else dict(run.problem.models.items())
+    hooks = [_listen(name, model, outputs) for name, model in models.items()]
     try:
         for piece in torch.split(ids, lane.evaluation_batch):
             rows = with_groups(placed.batch(piece), [len(piece)])
@@ -151,18 +158,20 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     return Unseen(
         table,
         ids.cpu(),
-        {name: torch.cat(pieces) for name, pieces in outputs.items()},
+        {name: joined(pieces).cpu() for name, pieces in outputs.items()},
         torch.cat(read) if multipliers else None,
         torch.cat(residuals) if whole else None,
     )
 
 
-def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor]]) -> RemovableHandle:
-    """Keep what a model returns, under its name and its parts' names."""
+def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor | Ragged]]) -> RemovableHandle:
+    """Keep what a model returns, under its name and its parts' names; what it says of every word is left out."""
+    wide = getattr(model, "wide", ())
 
     def keep(module: nn.Module, inputs: Any, found: Any) -> None:
-        for part, value in found.outputs.items():
-            outputs.setdefault(f"{name}.{part}" if part else name, []).append(value)
+        for part in found.outputs:
+            if part not in wide:
+                outputs.setdefault(f"{name}.{part}" if part else name, []).append(found.outputs[part])
 
     return model.register_forward_hook(keep)
 
@@ -182,7 +191,7 @@ def check_multipliers(lane: Lane) -> None:
 
 def _held(table: Table) -> set[str] | None:
     """The fields that a table of columns has; None: all."""
-    return set(table.columns) if isinstance(table, ColumnTable) else None
+    return {*table.columns, *table.texts} if isinstance(table, ColumnTable) else None
 
 
 def _completed(table: Table, data: typed.TypedData, graph: Graph) -> Table:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
+    from pdual.runtime.data import Ragged
 
 RunArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 RowsOption: TypeAlias = Annotated[
@@ -41,7 +42,7 @@ def predict(
     columns: dict[str, Any] = {"row": rows}
     for output, values in outputs.items():
         columns |= _columns(output, values)
-    return _write("predict", columns, out, json, arrays=outputs)
+    return _write("predict", columns, out, json, arrays=_arrays(outputs))
 
 
 def score(
@@ -80,12 +81,28 @@ def _named(written: str) -> tuple[str | None, Path]:
     return name, Path(file).expanduser()
 
 
-def _columns(name: str, values: Tensor) -> dict[str, list[Any]]:
-    """An array as columns: ``f`` of one number, else ``f.0``, ``f.1``, ... as files of rows are read."""
+def _columns(name: str, values: Tensor | Ragged) -> dict[str, list[Any]]:
+    """An array as columns: ``f`` of one number, else ``f.0``, ``f.1``, ... as files of rows are read; a list where rows differ in length."""
+    from torch import Tensor
+
+    if not isinstance(values, Tensor):
+        return {name: [row.tolist() for row in values.rows()]}
     if values.ndim == 1:
         return {name: values.tolist()}
     flat = values.flatten(1)
     return {f"{name}.{place}": flat[:, place].tolist() for place in range(flat.shape[1])}
+
+
+def _arrays(outputs: Mapping[str, Tensor | Ragged]) -> dict[str, Tensor]:
+    """By name; what is ragged as all its numbers one after another, and under ``name.offsets`` where each row begins and ends."""
+    from torch import Tensor
+
+    found: dict[str, Tensor] = {}
+    for name, values in outputs.items():
+        found |= (
+            {name: values} if isinstance(values, Tensor) else {name: values.values, f"{name}.offsets": values.offsets}
+        )
+    return found
 
 
 def _write(

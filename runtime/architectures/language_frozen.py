@@ -45,6 +45,11 @@ class FrozenLm(nn.Module):
         """The model whose answers these are."""
         return self._model[0]
 
+    @property
+    def wide(self) -> tuple[str, ...]:
+        """As the model's own."""
+        return self.of.wide
+
     def expect(self, pairs: Sequence[Pair], features: bool = False) -> None:
         """These pairs will be asked for; with ``features`` those too, which take more memory."""
         self._expected.update(dict.fromkeys(pairs))
