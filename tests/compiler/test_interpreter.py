@@ -511,10 +511,20 @@ def test_tofu_scores_and_multipliers() -> None:
     formulas = [dual.value for dual in forget.duals if isinstance(dual.value, FormulaDual)]
     found = [evaluate(formula.value, environment, values) for formula in formulas]
     assert found == pytest.approx([1000 / (1 + math.exp(-x)) for x in (0.3, -0.3, 2.0, 0.0)], rel=1e-13)
-    # What is kept: likelihood by default, else squared changes 0.5, 3, 1.75, 2.25, 0.
-    for weights, expected in [({}, 10.5), ({"learn": 0.0, "stay": 2.0}, 0.25 + 9 + 3.0625 + 5.0625)]:
-        weighted = Environment({**spec.param_values, **weights}, environment.knowns, environment.sets)
-        assert evaluate(spec.blocks[0].objectives[0].value, weighted, values) == pytest.approx(expected)
+    assert evaluate(spec.blocks[0].objectives[0].value, environment, values) == pytest.approx(10.5)
+
+
+def test_tofu_kl_is_the_divergence_of_whole_distributions() -> None:
+    spec, found = read(Source("tofu_kl", (SHIPPED / "tofu_kl.pdual").read_text()), {"words": 3, "stay": 2.0})
+    assert spec is not None, found
+    shares = {"before": [[0.5, 0.25, 0.25], [0.8, 0.1, 0.1]], "lm": [[0.25, 0.25, 0.5], [0.8, 0.1, 0.1]]}
+
+    def outputs(model: str, arguments: tuple[Any, ...]) -> Any:
+        return {"logprobs": [[math.log(share) for share in row] for row in shares[model]]}
+
+    values = RowValues({"question": "who", "answer": "she"}, outputs, lambda model, arguments: [])
+    wanted = 2 * (0.5 * math.log(2) + 0.25 * math.log(0.5))
+    assert evaluate(spec.blocks[0].objectives[0].value, environment_of(spec), values) == pytest.approx(wanted)
 
 
 # --- a grid of two buses -----------------------------------------------------------------------------------
