@@ -15,7 +15,8 @@ class Training:
 
     ``pairs``: question and answer of each row. ``layers``: so many of the last ones train, 0: all; ``lora``: the rank of an adapter
     that trains instead. ``whole``: all logits are computed, as is usual; else those at the tokens of answers, and no mask is made
-    for what stands behind a row's end, where a causal model does not look. ``read`` counts the tokens of the rows that steps drew.
+    for what stands behind a row's end, where a causal model does not look. ``stay``: that many times
+    KL(before || now) of what is kept is minimised in place of its NLL. ``read`` counts the tokens of the rows that steps drew.
     """
 
     def __init__(
@@ -58,9 +59,10 @@ class Training:
         with torch.no_grad():
             self.then = [self._logprobs([item])[0] for item in self.forgotten]
             self.stay = stay
-            self.hidden = [self._hidden([item])[0] for item in self.kept] if stay else []
-            head = self.model.lm_head.weight
-            self.head = head.detach().clone() if head.requires_grad else head
+            if stay:
+                self.hidden = [self._hidden([item])[0] for item in self.kept]
+                head = self.model.lm_head.weight
+                self.head = head.detach().clone() if head.requires_grad else head
         self.random = torch.Generator().manual_seed(0)
 
     def _tokens(self, question: str, answer: str) -> tuple[list[int], int]:

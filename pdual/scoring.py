@@ -92,7 +92,7 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
         read_unseen,
         standards_of,
         text_fields,
-    )  # fmt: skip
+    )
 
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)

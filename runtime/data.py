@@ -33,13 +33,15 @@ class Ragged:
         return Ragged(self.values.cpu(), self.offsets.cpu())
 
 
-def joined(pieces: Sequence[Tensor | Ragged]) -> Tensor | Ragged:
-    """The rows of all pieces, at least one, which are alike; one after another."""
-    ragged = [item for item in pieces if isinstance(item, Ragged)]
-    if not ragged:
-        return torch.cat([item for item in pieces if isinstance(item, Tensor)])
-    counts = torch.cat([item.offsets.diff() for item in ragged])
-    return Ragged(torch.cat([item.values for item in ragged]), torch.cat((counts.new_zeros(1), counts.cumsum(0))))
+def joined(chunks: Sequence[Ragged]) -> Ragged:
+    """The rows of all chunks, at least one; one after another."""
+    lengths = torch.cat([chunk.offsets.diff() for chunk in chunks])
+    return Ragged(torch.cat([chunk.values for chunk in chunks]), offsets_of(lengths))
+
+
+def offsets_of(lengths: Tensor) -> Tensor:
+    """Where rows of these lengths, [rows] int64, begin and end: [rows + 1]."""
+    return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ primal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
-from pdual.runtime.data import Ragged
+from pdual.runtime.data import Ragged, joined, offsets_of
 
 #: What a program hands to its duals: a tensor [batch, ...], or ragged values, by the key of the model call.
 Features: TypeAlias = Mapping[str, "Tensor | Ragged"]
@@ -56,7 +56,7 @@ class FeatureCache:
             here, there = self._joined(key), now._joined(key)
             order = torch.arange(len(here.offsets) - 1, device=positions.device)
             order[positions] = len(order) + torch.arange(len(positions), device=positions.device)
-            self._ragged[key] = [_take(_join([here, there]), order)]
+            self._ragged[key] = [_take(joined([here, there]), order)]
 
     def ordered(self, order: Tensor) -> FeatureCache:
         """The features of the rows at these positions ([n])."""
@@ -82,23 +82,14 @@ class FeatureCache:
     def _joined(self, key: str) -> Ragged:
         chunks = self._ragged[key]
         if len(chunks) > 1:
-            chunks[:] = [_join(chunks)]
+            chunks[:] = [joined(chunks)]
         return chunks[0]
-
-
-def _join(chunks: Sequence[Ragged]) -> Ragged:
-    lengths = torch.cat([chunk.offsets.diff() for chunk in chunks])
-    return Ragged(torch.cat([chunk.values for chunk in chunks]), _offsets(lengths))
 
 
 def _take(ragged: Ragged, positions: Tensor) -> Ragged:
     starts = ragged.offsets.index_select(0, positions)
     lengths = ragged.offsets.diff().index_select(0, positions)
-    offsets = _offsets(lengths)
+    offsets = offsets_of(lengths)
     within = torch.arange(int(offsets[-1]), device=offsets.device)
     index = within + torch.repeat_interleave(starts - offsets[:-1], lengths)
     return Ragged(ragged.values.index_select(0, index), offsets)
-
-
-def _offsets(lengths: Tensor) -> Tensor:
-    return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,7 +158,7 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     return Unseen(
         table,
         ids.cpu(),
-        {name: joined(pieces).cpu() for name, pieces in outputs.items()},
+        {name: _whole(pieces).cpu() for name, pieces in outputs.items()},
         torch.cat(read) if multipliers else None,
         torch.cat(residuals) if whole else None,
     )
@@ -174,6 +174,11 @@ def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor | Ragged
                 outputs.setdefault(f"{name}.{part}" if part else name, []).append(found.outputs[part])
 
     return model.register_forward_hook(keep)
+
+
+def _whole(pieces: Sequence[Tensor | Ragged]) -> Tensor | Ragged:
+    ragged = [piece for piece in pieces if isinstance(piece, Ragged)]
+    return joined(ragged) if ragged else torch.cat([piece for piece in pieces if isinstance(piece, Tensor)])
 
 
 def _check_models(graph: Graph) -> None:

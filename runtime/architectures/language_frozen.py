@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pdual.runtime.architectures.interface import ModelOutput
 from pdual.runtime.architectures.language_later import Later
-from pdual.runtime.data import Ragged
+from pdual.runtime.data import Ragged, offsets_of
 
 if TYPE_CHECKING:
     from pdual.runtime.architectures.causal_lm import CausalLm
@@ -39,6 +39,7 @@ class FrozenLm(nn.Module):
         self._featured: set[Pair] = set()
         self._last: tuple[Tensor, Tensor | None] | None = None
         self._logits: dict[Pair, Tensor] = {}
+        self._plain: bool | None = None
 
     @property
     def of(self) -> CausalLm:
@@ -77,7 +78,7 @@ class FrozenLm(nn.Module):
         self.recall(pairs)
         found = [self._known[pair] for pair in pairs]
         counts = torch.tensor([item.shape[1] for item in found], device=self.of.device)
-        offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+        offsets = offsets_of(counts)
         values = torch.cat(found, 1)
         makers: dict[str, Callable[[], Ragged]] = {
             **{name: lambda row=row: Ragged(row, offsets) for name, row in zip(self.of.narrow, values, strict=True)},  # type: ignore[misc]
@@ -102,9 +103,15 @@ class FrozenLm(nn.Module):
             for pair, own in zip(chosen, torch.split(features, counts), strict=True):
                 if pair in self._featured or model.wide:
                     self._features[pair] = own.clone()
-            if model.wide and not torch.allclose(self._repeated(features, model), logits, rtol=1e-4, atol=1e-4):
+            if model.wide and not self._repeats(features, logits, model):
                 self._logits.update(zip(chosen, (item.clone() for item in torch.split(logits, counts)), strict=True))
         model.train(training)
+
+    def _repeats(self, features: Tensor, logits: Tensor, model: CausalLm) -> bool:
+        """Whether the model's logits are what its last layer says; the first rows tell."""
+        if self._plain is None:
+            self._plain = torch.allclose(self._repeated(features, model), logits, rtol=1e-4, atol=1e-4)
+        return self._plain
 
     def _repeated(self, features: Tensor, model: CausalLm) -> Tensor:
         """The last layer, as it was before anything trained, on what it reads: [total, vocabulary]."""
@@ -118,7 +125,7 @@ class FrozenLm(nn.Module):
     @torch.no_grad()
     def _said(self, pairs: Sequence[Pair]) -> Tensor:
         """Logits of every word at all tokens of these pairs, [total, vocabulary]."""
-        if all(pair in self._logits for pair in pairs):
+        if not self._plain:
             return torch.cat([self._logits[pair] for pair in pairs])
         return self._repeated(self._read(pairs), self.of)
 

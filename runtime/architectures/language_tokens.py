@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.runtime.data import offsets_of
+
 #: Llama's templates print a date; a prompt that changed from day to day would be another one.
 TODAY = "26 Jul 2024"
 
@@ -85,7 +87,7 @@ def batch_of(tokens: Sequence[Tokens], device: torch.device) -> TokenBatch:
     rows = torch.repeat_interleave(counts)
     places = torch.cat([torch.arange(item.prompt, len(item.ids)) for item in tokens])
     targets = ids[rows, places]
-    offsets = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+    offsets = offsets_of(counts)
     own = tuple(item.ids for item in tokens)
     return TokenBatch(own, *(item.to(device) for item in (ids, rows, places - 1, targets, offsets)))
 

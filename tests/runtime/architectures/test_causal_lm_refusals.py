@@ -44,37 +44,36 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_base(tmp_path_factory.mktemp("tiny"))
 
 
-def prepared(folder: Path, base: Path | str, settings: str = "", pairs: Any = PAIRS) -> Any:
+def prepared(folder: Path, base: Path | str, settings: str = "", pairs: Any = PAIRS, text: str = SPEC) -> Any:
     write_rows(folder, "full", pairs)
-    spec, found = read(Source("tiny.pdual", SPEC.format(settings=settings)), {"base": str(base)})
+    spec, found = read(Source("tiny.pdual", text.format(settings=settings)), {"base": str(base)})
     assert spec is not None, found
     graph, _ = lower(spec, {})
     tables = load_tables(spec, {}, SourceContext(file=None, files={"kept": folder / "full.jsonl"}))
     return prepare(graph, tables, torch.float32, {})
 
 
-def told(name: str, folder: Path, base: Path | str, settings: str = "", pairs: Any = PAIRS) -> str:
+def told(name: str, folder: Path, base: Path | str, settings: str = "", pairs: Any = PAIRS, text: str = SPEC) -> str:
     """The code of a refusal whose text is that of its golden file."""
     with pytest.raises(Refusal) as refusal:
-        prepared(folder, base, settings, pairs)
+        prepared(folder, base, settings, pairs, text)
     (item,) = refusal.value.diagnostics
-    printed = render(item, Source("tiny.pdual", SPEC.format(settings=settings))) + "\n"
+    printed = render(item, Source("tiny.pdual", text.format(settings=settings))) + "\n"
     printed = printed.replace(str(base), "BASE")
     golden.hold(Path(__file__).parent / "refusals" / name, printed)
     return item.code
 
 
-def test_a_set_of_words_that_is_not_the_vocabulary(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for last, fits in ((VOCABULARY - 1, True), (VOCABULARY, False)):
-        wide = SPEC.replace("logprob: real[token] }}", "logprob: real[token], logits: real[token, word] }}").replace(
-            'param base = "BASE"', f'param base = "BASE"\nset word = 0..{last}'
-        )
-        monkeypatch.setitem(globals(), "SPEC", wide.replace("now.logprob[k]", "now.logprob[k] + now.logits[k, 1]"))
-        if fits:
-            assert list(prepared(tmp_path, base).models) == ["lm"]
-        else:
-            assert told("lm_words", tmp_path, base) == "PD655"
-        monkeypatch.undo()
+@pytest.mark.parametrize("last", [VOCABULARY - 1, VOCABULARY])
+def test_a_set_of_words_is_the_vocabulary(base: Path, tmp_path: Path, last: int) -> None:
+    wide = SPEC.replace("param base", f"set word = 0..{last}\nparam base").replace(
+        "logprob: real[token] }}", "logprob: real[token], logits: real[token, word] }}"
+    )
+    wide = wide.replace("now.logprob[k]", "now.logprob[k] + now.logits[k, 1]")
+    if last < VOCABULARY:
+        assert list(prepared(tmp_path, base, text=wide).models) == ["lm"]
+    else:
+        assert told("lm_words", tmp_path, base, text=wide) == "PD655"
 
 
 def test_a_base_in_a_folder_is_accepted(base: Path, tmp_path: Path) -> None:
