@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm, Weighted
-from pdual.compiler.ir import Node, is_constant, topological
+from pdual.compiler.ir import Node, topological
 from pdual.compiler.norms import norm_weights
 from pdual.compiler.program import AveragePlan, DualPlan, Evaluation, Program, Strata
 from pdual.compiler.rows import PartRows
@@ -214,9 +214,9 @@ class _Affine:
 def _affine(node: Node) -> _Affine:
     if node.operation == "subtract":
         left, right = node.arguments
-        if is_constant(right):
+        if right.constant:
             return _Affine(left, 1.0, right)
-        if is_constant(left):
+        if left.constant:
             return _Affine(right, -1.0, left)
     return _Affine(node, 1.0, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -14,6 +14,7 @@ from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
+from pdual.dsl.checking.walking import children
 from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.operations.interval import Interval, union
 from pdual.dsl.operations.operation import Pair
@@ -152,32 +153,24 @@ def _formula_features(
 ) -> Mapping[str, tuple[Axis, ...]]:
     """The features that a formula reads, registered as outputs of the block's program."""
     reads: dict[str, tuple[Axis, ...]] = {}
-    for call in _feature_calls(dual.value):
+    for call in _feature_calls(dual.value, set()):
         for key, axes in lowering.keys.entries(call).items():
             features[key] = lowering.feature(call, key, axes)
             reads[key] = axes
     return reads
 
 
-def _feature_calls(expression: typed.TypedExpression) -> list[typed.ModelCall]:
-    match expression:
-        case typed.FeaturesOf(call=call):
-            return [call]
-        case (
-            typed.Apply(arguments=children) | typed.Aggregate(arguments=children) | typed.ModelCall(arguments=children)
-        ):
-            pass
-        case typed.Select(base=base, indices=chosen):
-            children = (base, *chosen)
-        case typed.OutputOf(call=call):
-            children = (call,)
-        case typed.LetRef(definition=definition):
-            children = (definition.body,)
-        case typed.Reduce(binders=binders, body=body):
-            children = (body, *(b.where for b in binders if b.where is not None))
-        case _:
-            children = ()
-    return [call for child in children for call in _feature_calls(child)]
+def _feature_calls(expression: typed.TypedExpression, seen: set[int]) -> Iterator[typed.ModelCall]:
+    """Calls whose features are read, in the order of the text; what a let stands for is looked at once."""
+    if isinstance(expression, typed.FeaturesOf):
+        yield expression.call
+    elif isinstance(expression, typed.LetRef):
+        if expression.definition.identity not in seen:
+            seen.add(expression.definition.identity)
+            yield from _feature_calls(expression.definition.body, seen)
+    else:
+        for child in children(expression):
+            yield from _feature_calls(child, seen)
 
 
 def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collector) -> None:

@@ -14,7 +14,7 @@ from pdual.compiler import kernels
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
 from pdual.compiler.fusion import fuse
-from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant, topological
+from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
 from pdual.compiler.program import MEMBERS, PRESENT, ROWS
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import RaggedAxis
@@ -157,7 +157,7 @@ class Emission:
         return fx.Proxy(node, self._tracer)
 
     def _emit(self, node: Node) -> Any:
-        if is_constant(node):
+        if node.constant:
             return _LAZY
         match node.operation:
             case "field":
@@ -183,7 +183,7 @@ class Emission:
                 return self._values[PRESENT]
             case "norm":
                 return self._norm(node.attributes[0])
-        if node.operation == "divide" and is_constant(node.arguments[1]) and not is_constant(node.arguments[0]):
+        if node.operation == "divide" and node.arguments[1].constant and not node.arguments[0].constant:
             return self._times_reciprocal(node)
         if node.operation in ("add", "subtract"):
             joined = self._accumulated(node)

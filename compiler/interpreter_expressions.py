@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from pdual.compiler.interpreter_scope import GroupValues, Scope, Value, elements, frozen
+from pdual.dsl.checking.walking import children, walk
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
 from pdual.dsl.operations.reductions import Reduction
 from pdual.dsl.typed import (
@@ -255,11 +256,8 @@ def same_in_every_row(expression: TypedExpression, scope: Scope) -> bool:
 
 def is_constant(expression: TypedExpression) -> bool:
     """Whether an expression is the same in every row: no field of it, no model, no let that reads one."""
-    if isinstance(expression, FieldRef | ModelCall | FeaturesOf | SquaredNorm):
-        return False
-    if isinstance(expression, LetRef):
-        return is_constant(expression.definition.body)
-    return all(map(is_constant, children(expression)))
+    varies = (FieldRef, ModelCall, FeaturesOf, SquaredNorm)
+    return not any(isinstance(item, varies) for item in walk(expression, through_lets=True))
 
 
 def size_of(binder: Binder, used_in: Sequence[TypedExpression], scope: Scope) -> int:
@@ -302,22 +300,6 @@ def _is_bound(expression: TypedExpression, scope: Scope, local: frozenset[int] =
     if isinstance(expression, Reduce):
         local = local | {binder.identity for binder in expression.binders}
     return all(_is_bound(child, scope, local) for child in children(expression))
-
-
-def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
-    """The expressions that one is made of, filters included; a let is closed and so has none."""
-    match expression:
-        case Apply() | Aggregate() | ModelCall():
-            return expression.arguments
-        case Select():
-            return (expression.base, *expression.indices)
-        case Reduce():
-            return (*(item.where for item in expression.binders if item.where is not None), expression.body)
-        case OutputOf() | FeaturesOf():
-            return (expression.call,)
-        case RowStatistic():
-            return (expression.argument,)
-    return ()
 
 
 # --- statistics --------------------------------------------------------------------------------------------

@@ -80,6 +80,12 @@ class Node:
     batched: bool
     ragged: str | None
     span: Span = field(default=NOWHERE)
+    constant: bool = field(init=False)
+    """Whether the value is the same for every row and every state of the models."""
+
+    def __post_init__(self) -> None:
+        constant = not self.batched and self.operation != "norm" and all(one.constant for one in self.arguments)
+        object.__setattr__(self, "constant", constant)  # kept, since a walk that asks again is exponential in a DAG
 
     def __str__(self) -> str:
         layout = ", ".join([*(["row"] if self.batched else []), *map(str, self.axes), *(f"<{a}>" for a in self.inner)])
@@ -107,8 +113,3 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
 def called(roots: Iterable[Node]) -> frozenset[str]:
     """The models that the roots call."""
     return frozenset(str(node.attributes[0]) for node in topological(roots) if node.operation == "call")
-
-
-def is_constant(node: Node) -> bool:
-    """Whether the value is the same for every row and every state of the models."""
-    return not node.batched and node.operation != "norm" and all(map(is_constant, node.arguments))

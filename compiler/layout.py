@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pdual.dsl.record import record
@@ -46,31 +48,28 @@ class PartLayout:
         return len(self.members)
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The columns of one data set's residual matrix [batch, columns]: its parts one after the other."""
 
     data: str
     parts: tuple[PartLayout, ...]
+    starts: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    """The first column of each part."""
+    columns: int = field(init=False, compare=False, repr=False)
+    """Multipliers a row."""
+    _slices: Mapping[str, slice] = field(init=False, compare=False, repr=False)
 
-    @property
-    def columns(self) -> int:
-        """Multipliers a row."""
-        return sum(part.size for part in self.parts)
-
-    @property
-    def starts(self) -> tuple[int, ...]:
-        """The first column of each part."""
-        starts, total = [], 0
-        for part in self.parts:
-            starts.append(total)
-            total += part.size
-        return tuple(starts)
+    def __post_init__(self) -> None:
+        *starts, columns = itertools.accumulate((part.size for part in self.parts), initial=0)
+        slices = {part.name: slice(start, start + part.size) for part, start in zip(self.parts, starts, strict=True)}
+        # Kept: a spec may have thousands of parts, and each of them asks where it is.
+        for name, value in (("starts", tuple(starts)), ("columns", columns), ("_slices", slices)):
+            object.__setattr__(self, name, value)
 
     def columns_of(self, part: PartLayout) -> slice:
         """The columns of one part."""
-        start = self.starts[self.parts.index(part)]
-        return slice(start, start + part.size)
+        return self._slices[part.name]
 
     def columns_in(self, parts: Iterable[PartLayout]) -> list[int]:
         """The columns of some parts, part after part."""

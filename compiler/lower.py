@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pdual.compiler.axes import axis_name, group_binders, is_along_a_row, is_average, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
-from pdual.compiler.ir import IndexAxis, Node, Scalar, is_constant
+from pdual.compiler.ir import IndexAxis, Node, Scalar
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.compiler.scalars import scalar_of
 from pdual.compiler.values import CallValue, Value, each, nodes_of, over
@@ -126,7 +126,7 @@ class Lowering:
         """A product with its constant factors together, which fold into one, and the others in their order."""
         factors = [(self.value(factor, indices), inverse) for factor, inverse in factors_of(expression)]
         ordered = sorted(factors, key=lambda pair: pair[1])
-        constant = [pair for pair in ordered if all(map(is_constant, nodes_of(pair[0])))]
+        constant = [pair for pair in ordered if all(node.constant for node in nodes_of(pair[0]))]
         varying = [pair for pair in ordered if pair not in constant]
         if not constant or not varying or varying[0][1]:
             return self._chain(constant + varying)

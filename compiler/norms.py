@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdual.compiler.constants import Constants
-from pdual.compiler.ir import Node, is_constant
+from pdual.compiler.ir import Node
 
 
 def norm_weights(node: Node, constants: Constants) -> Mapping[str, float] | None:
@@ -17,9 +17,9 @@ def norm_weights(node: Node, constants: Constants) -> Mapping[str, float] | None
             return _times(norm_weights(node.arguments[0], constants), -1.0)
         case "multiply":
             for one, other in (node.arguments, node.arguments[::-1]):
-                if is_constant(one):
+                if one.constant:
                     return _times(norm_weights(other, constants), float(constants.value(one)))
-        case "divide" if is_constant(node.arguments[1]):
+        case "divide" if node.arguments[1].constant:
             return _times(norm_weights(node.arguments[0], constants), 1.0 / float(constants.value(node.arguments[1])))
         case "add" | "subtract":
             left, right = (norm_weights(argument, constants) for argument in node.arguments)

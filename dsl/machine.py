@@ -22,6 +22,7 @@ class Machine:
     states: list[int] = field(default_factory=lambda: [0])
     values: list[Branch] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    _climbs: dict[tuple[int, int, str], int] = field(default_factory=dict)
 
     def accepts(self, *kinds: str) -> bool:
         """Whether these terminals, one after the other, could come next. Changes nothing."""
@@ -38,31 +39,30 @@ class Machine:
                     above.append(action)
                     break
                 rule = tables.rules[-1 - action]
-                for _ in range(rule.size):
-                    if above:
-                        above.pop()
-                    else:
-                        kept -= 1
-                state = above[-1] if above else self.states[kept - 1]
-                above.append(tables.gotos[state][rule.origin])
+                if rule.size <= len(above):
+                    del above[len(above) - rule.size :]
+                else:
+                    kept -= rule.size - len(above)
+                    above.clear()
+                below = above[-1] if above else self.states[kept - 1]
+                above.append(self._climbed(below, tables.gotos[below][rule.origin], kind))
                 if kind == END and rule.origin == START:
                     return True
         return True
 
     def feed(self, token: Token) -> bool:
         """Take the next token; False, with nothing changed, where it cannot come next."""
-        tables = self.tables
-        kind = token.kind
-        if not tables.actions[self.states[-1]].get(kind, -1) >= 0 and not self.accepts(kind):
+        actions, states, kind = self.tables.actions, self.states, token.kind
+        action = actions[states[-1]].get(kind)
+        if action is None or (action < 0 and not self.accepts(kind)):
             return False
-        while True:
-            action = tables.actions[self.states[-1]][kind]
-            if action >= 0:
-                self._push(action, token, token.span)
-                return True
-            self._reduce(-1 - action)
+        while action < 0:
+            self._reduce(-1 - action, kind)
             if kind == END and len(self.values) == 1 and self._label(self.values[0]) == START:
                 return True
+            action = actions[states[-1]][kind]
+        self._push(action, token, token.span)
+        return True
 
     @property
     def last(self) -> Branch | None:
@@ -90,10 +90,11 @@ class Machine:
         self.values.append(value)
         self.spans.append(span)
 
-    def _reduce(self, number: int) -> None:
+    def _reduce(self, number: int, kind: str) -> None:
         rule = self.tables.rules[number]
-        if rule.transparent and rule.size == 1:  # most reductions: an operand climbing to where it is used
-            self.states[-1] = self.tables.gotos[self.states[-2]][rule.origin]
+        if rule.transparent and rule.size == 1:
+            below = self.states[-2]
+            self.states[-1] = self._climbed(below, self.tables.gotos[below][rule.origin], kind)
             return
         start = len(self.values) - rule.size
         values, spans = self.values[start:], self.spans[start:]
@@ -102,6 +103,20 @@ class Machine:
         children = self._children([values[index] for index in rule.keep])
         value = children[0] if rule.transparent and len(children) == 1 else Tree(rule.label, children, span)
         self._push(self.tables.gotos[self.states[-1]][rule.origin], value, span)
+
+    def _climbed(self, below: int, state: int, kind: str) -> int:
+        """The state on top once an operand has climbed to where it is used: most reductions make no node, and come in chains."""
+        key = below, state, kind
+        found = self._climbs.get(key)
+        if found is None:
+            tables, found = self.tables, state
+            while (action := tables.actions[found].get(kind, 0)) < 0:
+                rule = tables.rules[-1 - action]
+                if not (rule.transparent and rule.size == 1):
+                    break
+                found = tables.gotos[below][rule.origin]
+            self._climbs[key] = found
+        return found
 
     @staticmethod
     def _children(values: list[Branch]) -> list[Branch]:

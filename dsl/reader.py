@@ -33,6 +33,9 @@ class _Reader:
         self._layout = layout
         self._machine = Machine(tables)
         self._reserved = frozenset(tables.keywords.values()) - SOFT
+        self._plain = (
+            frozenset({*tables.symbols, END, "NUMBER", "TEXT"}) - self._reserved - SOFT
+        )  # what can be one thing only
         self._collector = collector
         self._strays = sorted(item.span.start for item in collector if item.code == "PD001")
         self._index = 0
@@ -40,9 +43,11 @@ class _Reader:
         self._misused: set[str] = set()  # words of the language used as names: each is one mistake
 
     def read(self) -> Tree:
+        feed, tokens = self._machine.feed, self._tokens
         while True:
-            token = self._resolved()
-            if not self._is_lost(token) and self._machine.feed(token):
+            token = tokens[self._index]
+            is_taken = feed(token) if token.kind in self._plain else self._takes_word(token := self._resolved())
+            if is_taken:
                 if token.kind == END:
                     (spec,) = self._machine.values
                     assert isinstance(spec, Tree)
@@ -59,17 +64,20 @@ class _Reader:
                 verdict = Verdict(verdict.diagnostic)
             self._go_on(verdict)
 
+    def _takes_word(self, token: Token) -> bool:
+        return not self._is_lost(token) and self._machine.feed(token)
+
     # --- which terminal a word is ---------------------------------------------------------------------------
 
     def _resolved(self) -> Token:
         """The current token, with a word that is a keyword only in places read as what it is here."""
-        token, following = self._tokens[self._index], self._following
-        accepts = self._machine.accepts
+        token, accepts = self._tokens[self._index], self._machine.accepts
         if token.kind in SOFT:
-            if fits(token, following) and accepts(token.kind):
+            if fits(token, self._following) and accepts(token.kind):
                 return token
             return Token("NAME", token.text, token.span)
         if token.kind in self._reserved and self._index not in self._layout.starts:
+            following = self._following
             is_keyword = token.kind not in STATEMENTS and accepts(token.kind)
             kinds = {following.kind, "NAME"} if following.kind in SOFT else {following.kind}
             if not is_keyword and any(accepts("NAME", kind) for kind in kinds):
@@ -81,8 +89,10 @@ class _Reader:
 
     def _is_lost(self, token: Token) -> bool:
         """Whether a name where a constraint could start is a misspelt statement, judged by what follows."""
+        if token.kind != "NAME":
+            return False
         following, accepts = self._following, self._machine.accepts
-        if token.kind != "NAME" or not (is_word(following) or following.kind == "LBRACE"):
+        if not (is_word(following) or following.kind == "LBRACE"):
             return False
         return accepts("NAME") and accepts("LET") and not accepts("NAME", following.kind)
 

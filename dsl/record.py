@@ -2,7 +2,8 @@
 
 The standard decorator writes and compiles half a dozen functions for every class and makes the class twice: about a millisecond
 each, and the language has over a hundred node classes that every `pdual check` would wait for. These are made once and share generic
-methods; a record is a dataclass to `fields`, `replace`, pattern matching and the type checker.
+methods; a record is a dataclass to `fields`, `replace`, pattern matching and the type checker. A class that a large spec has
+thousands of gets an ``__init__`` of its own then.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ else:
     import dataclasses
     import inspect
     from dataclasses import MISSING, Field, FrozenInstanceError, field
+
+    _OFTEN = 1_000  # instances from which on a compiled ``__init__`` is worth its milliseconds
 
     def record(*, frozen: bool, slots: bool) -> Any:
         """A decorator: like ``dataclass(frozen=True, slots=True)``; both have to be written, and to be true."""
@@ -41,9 +44,14 @@ else:
         compared = tuple(item.name for item in every if item.compare)
         shown = tuple(item.name for item in every if item.repr)
         whole = len(every) if len(positional) == len(every) else -1  # values that need no names and no defaults
+        made_of = 0
         put = object.__setattr__
 
         def __init__(self: Any, *values: Any, **named: Any) -> None:
+            nonlocal made_of
+            made_of += 1
+            if made_of == _OFTEN:
+                made.__init__ = _compiled(cls.__qualname__, every)
             if not named and len(values) == whole:
                 for name, value in zip(positional, values, strict=True):
                     put(self, name, value)
@@ -98,6 +106,27 @@ else:
         made = type(cls)(cls.__name__, cls.__bases__, content)
         made.__qualname__ = cls.__qualname__
         return made
+
+    def _compiled(name: str, every: tuple[Any, ...]) -> Any:
+        """``__init__`` of a class with these fields, as the standard decorator writes it."""
+        names: dict[str, Any] = {"put": object.__setattr__, "missing": MISSING}
+        heads: dict[bool, list[str]] = {False: [], True: []}
+        lines = []
+        for item in every:
+            default = ""
+            if item.default_factory is not MISSING:
+                names[f"make_{item.name}"] = item.default_factory
+                default = "=missing"
+                lines.append(f" if {item.name} is missing: {item.name} = make_{item.name}()")
+            elif item.default is not MISSING:
+                names[f"default_{item.name}"] = item.default
+                default = f"=default_{item.name}"
+            heads[item.kw_only].append(item.name + default)
+            lines.append(f" put(self, {item.name!r}, {item.name})")
+        arguments = ", ".join(["self", *heads[False], *(["*", *heads[True]] if heads[True] else [])])
+        exec(f"def __init__({arguments}):\n" + "\n".join(lines or [" pass"]), names)
+        names["__init__"].__qualname__ = f"{name}.__init__"
+        return names["__init__"]
 
 
 __all__ = ["record"]

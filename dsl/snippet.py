@@ -10,6 +10,7 @@ from pdual.dsl.spans import Source, Span
 _TAB = 4
 _WIDEST = 110  # columns of a line that are shown; a longer one is cut around what is marked
 _CONTEXT = 20  # columns kept before the first mark of a line that is cut
+_LONGEST = 2_000  # letters of a line that are looked at, around what is marked: a generated line may have a million
 
 
 class Mark(NamedTuple):
@@ -41,18 +42,19 @@ class _Stroke(NamedTuple):
 
 def draw(source: Source, marks: Sequence[Mark]) -> Snippet:
     """The marked lines in order, `...` where lines between them are left out."""
-    strokes: dict[int, list[_Stroke]] = {}
+    marked: dict[int, list[Mark]] = {}
     for mark in marks:
         number, _ = source.position(mark.span.start)
-        strokes.setdefault(number, []).append(_stroke(source, number, mark))
-    margin = len(str(max(strokes)))
+        marked.setdefault(number, []).append(mark)
+    margin = len(str(max(marked)))
     gutter = " " * margin + " |"
     lines = [gutter]
     previous = None
-    for number in sorted(strokes):
+    for number in sorted(marked):
         if previous is not None and number > previous + 1:
             lines.append("...")
-        text, placed = _cut(expand(source.line(number)), strokes[number])
+        line, first = _near(source, number, marked[number])
+        text, placed = _cut(expand(line), [_stroke(line, first, mark) for mark in marked[number]])
         lines.append(f"{number:>{margin}} | {text}".rstrip())
         lines.extend(f"{gutter} {line}" for line in _underline(placed))
         previous = number
@@ -61,6 +63,8 @@ def draw(source: Source, marks: Sequence[Mark]) -> Snippet:
 
 def expand(line: str) -> str:
     """A line as it is shown: tabs as spaces, other control characters as one visible sign each."""
+    if line.isprintable():
+        return line
     shown = ""
     for letter in line:
         if letter == "\t":
@@ -79,13 +83,21 @@ def width(text: str) -> int:
     return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
-def _stroke(source: Source, number: int, mark: Mark) -> _Stroke:
-    """Where a mark stands on the line of its start; what goes on over the line's end is cut there."""
+def _near(source: Source, number: int, marks: Sequence[Mark]) -> tuple[str, int]:
+    """A line, or what is near the first of its marks where it is very long, and the offset in the text where that starts."""
     line = source.line(number)
-    _, column = source.position(mark.span.start)
-    length = mark.span.end - mark.span.start
-    start = width(expand(line[: column - 1]))
-    end = width(expand(line[: column - 1 + length]))
+    start = marks[0].span.start - source.position(marks[0].span.start)[1] + 1
+    if len(line) <= _LONGEST:
+        return line, start
+    first = min(mark.span.start for mark in [mark for mark in marks if mark.primary] or marks) - start
+    left = min(max(0, first - _LONGEST // 2), len(line) - _LONGEST)
+    return line[left : left + _LONGEST], start + left
+
+
+def _stroke(line: str, first: int, mark: Mark) -> _Stroke:
+    """Where a mark stands on its line, whose first letter has this offset; what goes on over the line's ends is cut there."""
+    start = width(expand(line[: max(0, mark.span.start - first)]))
+    end = width(expand(line[: max(0, mark.span.end - first)]))
     return _Stroke(start, max(end, start + 1), mark.text, mark.primary)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -49,10 +48,9 @@ def height(tree: Tree) -> int:
     waiting: list[tuple[Tree, int]] = [(tree, 1)]
     while waiting:
         current, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        waiting.extend((child, depth + 1) for child in _trees(current))
+        if depth > deepest:
+            deepest = depth
+        for child in current.children:
+            if isinstance(child, Tree):
+                waiting.append((child, depth + 1))
     return deepest
-
-
-def _trees(tree: Tree) -> Iterator[Tree]:
-    return (child for child in tree.children if isinstance(child, Tree))

@@ -52,17 +52,20 @@ def check_duals(
         for claim in _claims(position, target, families, broken, scope)
     ]
     held, doubled = _holders(claims, scope)
+    parts_of: dict[int | None, list[Part]] = {}
+    for part in _ordered(families):
+        parts_of.setdefault(held.get(part), []).append(part)
+    claiming = {claim.statement for claim in claims if claim.parts}
     duals = []
     for position, node in enumerate(nodes):
-        mine = tuple(part for part in _ordered(families) if held.get(part) == position)
-        claimed = any(claim.statement == position and claim.parts for claim in claims)
-        if claimed and not mine and position not in doubled:
+        mine = tuple(parts_of.get(position, ()))
+        if position in claiming and not mine and position not in doubled:
             scope.found.add("PD402", node.span)
         value = _value(node, families, broken, scope)
         if value is not None and mine:
             duals.append(TypedDual(mine, value, False, node.span))
             report_own_label(value, node, [families[name] for name in dict(mine)], scope)
-    free = tuple(part for part in _ordered(families) if part not in held)
+    free = tuple(parts_of.get(None, ()))
     if free:
         duals.append(TypedDual(free, HeldDual("pointwise", DEFAULT_CAP), True))
     return tuple(duals)
