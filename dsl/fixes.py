@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 from pdual.dsl import tables
 from pdual.dsl.catalogue import CATALOGUE, errors_in
@@ -13,7 +14,7 @@ from pdual.dsl.layout import survey
 from pdual.dsl.scanner import scan
 from pdual.dsl.spans import NOWHERE, Span
 
-#: Statements of one file whose repair is tried; each is one or more readings of it.
+#: Statements of one file, and mistakes of one statement, whose repair is tried; each is a reading of the file.
 MOST_TRIED = 12
 _LONGEST = 100_000  # characters of a file in which changes are tried
 
@@ -35,7 +36,8 @@ def with_fixes(text: str, found: Sequence[Diagnostic], read: Reader) -> tuple[Di
     before = _mistakes(found)
     repaired: dict[Diagnostic, str] = {}
     for items in list(regions.values())[:MOST_TRIED]:
-        changes = {item: change for item in items if (change := _proposed(item)) is not None}
+        proposed = ((item, _proposed(item)) for item in items)
+        changes = dict(islice(((item, change) for item, change in proposed if change is not None), MOST_TRIED))
         for tried in ([item for item in items if item in changes], *([item] for item in items if item in changes)):
             after = _mistakes(read(_changed(text, {item.span: changes[item] for item in tried}))) if tried else before
             # Every mistake of the statement goes and none comes: part of a repair is no repair.

@@ -198,3 +198,6 @@ class LetDefinition:
     body: TypedExpression
     type: Type
     span: Span = field(default=NOWHERE, compare=False)
+
+    def __hash__(self) -> int:
+        return hash((self.identity, self.name))  # not of what it stands for: lets of lets would be walked many times

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.duals import check_duals
@@ -199,4 +200,5 @@ def _check_ragged(scope: Scope) -> None:
             if isinstance(axis, RaggedAxis)
         ]
         if len(calls) > 1 and ragged:
-            scope.found.add("PD231", calls[1].span, Label(calls[0].span, "first"), axis=ragged[0], model=model)
+            first, second = islice(calls, 2)
+            scope.found.add("PD231", second.span, Label(first.span, "first"), axis=ragged[0], model=model)

@@ -135,9 +135,7 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
         return unknown(node.span)
     call = ModelCall(model.output, model.name, tuple(arguments), span=node.span)
     if scope.place is not Place.DUAL:
-        calls = scope.context.calls.setdefault(model.name, [])
-        if call not in calls:
-            calls.append(call)
+        scope.context.calls.setdefault(model.name, {}).setdefault(call)
     return call
 
 

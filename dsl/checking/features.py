@@ -54,7 +54,7 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
             return call
         case ModelEntity(model):
             scope.context.mark("model", model.name)
-            calls = scope.context.calls.get(model.name, [])
+            calls = list(scope.context.calls.get(model.name, ()))
             if len(calls) == 1:
                 scope.context.features_of.append((model.name, node.span))
                 return calls[0]

@@ -82,7 +82,9 @@ class Context:
     typer: Typer
     tables: Tables = field(default_factory=Tables)
     used: set[tuple[str, ...]] = field(default_factory=set)
-    calls: dict[str, list[ModelCall]] = field(default_factory=dict)  # of the block in hand, duals apart
+    calls: dict[str, dict[ModelCall, None]] = field(
+        default_factory=dict
+    )  # different ones of the block in hand, duals apart
     feature_lets: set[int] = field(default_factory=set)  # lets that read features, by identity
     features_of: list[tuple[str, Span]] = field(
         default_factory=list
