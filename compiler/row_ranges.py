@@ -6,7 +6,7 @@ row, which holds for these too. numpy is imported with this module, which only w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,9 +16,10 @@ from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Remembering, Walk
-from pdual.dsl.operations import OPERATIONS, REDUCTIONS
+from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
-from pdual.dsl.operations.interval_arrays import Array, Ends, each, many, ranged
+from pdual.dsl.operations.interval_arrays import Array, Ends, many, ranged
+from pdual.dsl.operations.reduction_arrays import reduced
 
 Range: TypeAlias = Interval | Ends
 
@@ -129,10 +130,4 @@ class RowWalk(Remembering[Range]):
                 items.append((self.range(body, placed, inner if body.inner else ()), kept))
         if not any(isinstance(item, Ends) for pair in items for item in pair):
             return self._walk.range(node, indices, inner)
-        return self._of_rows(function, items)
-
-    def _of_rows(self, function: str, items: Sequence[tuple[Range, Range]]) -> Ends:
-        """The range rule of a reduction, row by row; rows that agree in everything once."""
-        rule = REDUCTIONS[function].interval
-        given = [many(item, self._rows) for pair in items for item in pair]
-        return each(lambda *ends: rule(list(zip(ends[::2], ends[1::2], strict=True))), given)
+        return reduced(function, items, self._rows)

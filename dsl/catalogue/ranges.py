@@ -43,6 +43,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="never holds there",
         notes=(
             "the first are {rows}",
+            "{total} of the {every} rows were looked at, evenly spread; `pdual bounds --rows` looks at all",
             "whatever the models say within their declared ranges; multipliers of these rows go to the cap",
         ),
         help=("correct these rows or leave them out, or declare a wider range",),

@@ -92,17 +92,13 @@ def minimum(a: Ends, b: Ends) -> Ends:
 
 def multiply(a: Ends, b: Ends) -> Ends:
     """``interval.multiply``."""
-    downs: list[Array] = []
-    ups: list[Array] = []
-    for x in a:
-        for y in b:
-            value = np.where((x == 0) | (y == 0), 0.0, x * y)
-            exact = np.isin(np.abs(x), (0.0, 1.0)) | np.isin(np.abs(y), (0.0, 1.0))
-            down, up = outward(value, value)
-            downs.append(np.where(exact, value, down))
-            ups.append(np.where(exact, value, up))
-    low: Array = np.stack(downs).min(axis=0)
-    high: Array = np.stack(ups).max(axis=0)
+    x, y = np.stack((a.lo, a.lo, a.hi, a.hi)), np.stack((b.lo, b.hi, b.lo, b.hi))
+    zero = (x == 0) | (y == 0)
+    exact = zero | (np.abs(x) == 1) | (np.abs(y) == 1)
+    value = np.where(zero, 0.0, x * y)
+    down, up = outward(value, value)
+    low: Array = np.where(exact, value, down).min(axis=0)
+    high: Array = np.where(exact, value, up).max(axis=0)
     alike = ((a.lo >= 0) & (b.lo >= 0)) | ((a.hi <= 0) & (b.hi <= 0))
     apart = ((a.lo >= 0) & (b.hi <= 0)) | ((a.hi <= 0) & (b.lo >= 0))
     return Ends(np.where(alike, np.maximum(low, 0.0), low), np.where(apart, np.minimum(high, 0.0), high))

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from pdual.dsl.operations import OPERATIONS
-from pdual.dsl.operations.interval import EVERYTHING, FALSE, TRUE, Interval
+from pdual.dsl.operations import OPERATIONS, REDUCTIONS
+from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval
 from pdual.dsl.operations.interval_arrays import ARRAYS, Ends, each, many, ranged
+from pdual.dsl.operations.reduction_arrays import reduced
 
 SPECIAL = (0.0, 1.0, -1.0, 0.5, -2.0, 5e-324, -5e-324, 1e-170, -1e-170, 1e170, -1e300, 1.7976931348623157e308)
 NUMBERS = st.sampled_from(SPECIAL) | st.floats(-1e3, 1e3)
@@ -43,6 +44,20 @@ def test_every_row_has_the_range_of_the_scalar_rule(name: str, data: st.DataObje
     for row in range(rows):
         expected = operation.interval(*(item if isinstance(item, Interval) else item[row] for item in given))
         assert found.at(row) == expected, (row, given)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@given(data=st.data())
+def test_every_row_has_the_range_of_the_scalar_reduction(name: str, data: st.DataObject) -> None:
+    rows, many_items = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
+    kept = st.sampled_from([TRUE, FALSE, EITHER])
+    given = [
+        [(data.draw(intervals()), data.draw(kept)) for _ in range(rows)] for _ in range(many_items)
+    ]  # [items][rows]
+    columns = [(ends([value for value, _ in item]), ends([sure for _, sure in item])) for item in given]
+    found = reduced(name, columns, rows)
+    for row in range(rows):
+        assert found.at(row) == REDUCTIONS[name].interval([item[row] for item in given]), (row, given)
 
 
 def ends(items: list[Interval]) -> Ends:

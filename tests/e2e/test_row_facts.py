@@ -94,3 +94,29 @@ def test_constraints_without_an_entry(constraint: str, capsys, here: Path) -> No
     assert say(capsys, "run", "lift.pdual", "--out", "run", "-q").code == 0
     found = say(capsys, "bounds", "lift.pdual", "--rows", "--json").json["bounds"]["rows"]
     assert all(item["live"] == 0 for item in found)
+
+
+def test_a_large_program_is_looked_at_on_some_rows(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at before training is bounded, and the message says which rows were."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pdual.runtime.row_facts._LOOKS", 1_000)
+    (tmp_path / "dense.pdual").write_text(
+        """problem dense "a product of every two numbers of a row"
+set s = 0..9
+data rows = csv("rows.csv", split = [1, 0, 0]) { a: real[s] }
+model f(a: real[s]) -> real in [0, 1] = linear()
+over r in rows {
+  minimize f(r.a)
+  subject to
+    c[i in s]: sum[j in s](r.a[i] * r.a[j]) <= f(r.a)
+}
+solve { outer = 1, descent = adam(lr = 1e-3, batch = 8, steps = 1) }
+"""
+    )
+    (tmp_path / "rows.csv").write_text("\n".join([",".join(f"a.{i}" for i in range(10)), *[",".join("1" * 10)] * 40]))
+    said = say(capsys, "run", "dense.pdual", "--out", "run", "-q")
+    assert "`c` can never hold on 6 of the 6 rows of `rows`" in said.err
+    assert "6 of the 40 rows were looked at, evenly spread; `pdual bounds --rows` looks at all" in said.err
+    assert "the first are 0, 8, 16, 23, 31, ..." in said.err
+    (part,) = say(capsys, "bounds", "dense.pdual", "--rows", "--json").json["bounds"]["rows"]
+    assert (part["total"], part["looked_at"], part["live"], part["never"]) == (40, 40, 400, 400)
