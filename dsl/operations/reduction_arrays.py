@@ -23,11 +23,13 @@ Truths: TypeAlias = NDArray[np.bool_]
 
 
 def _takes_part(kept: Ends) -> Truths:
-    return ~((kept.lo == 0) & (kept.hi == 0))
+    taken: Truths = ~((kept.lo == 0) & (kept.hi == 0))
+    return taken
 
 
 def _surely(kept: Ends) -> Truths:
-    return (kept.lo == 1) & (kept.hi == 1)
+    sure: Truths = (kept.lo == 1) & (kept.hi == 1)
+    return sure
 
 
 def _sum(items: Items, rows: int) -> Ends:
@@ -79,8 +81,8 @@ def _min(items: Items, rows: int) -> Ends:
 
 
 def _count(items: Items, rows: int) -> Ends:
-    zero = np.zeros(rows)
-    return Ends(sum((_surely(k) for _, k in items), zero), sum((_takes_part(k) for _, k in items), zero))
+    sure = np.sum([_surely(kept) for _, kept in items], axis=0, dtype=np.float64)
+    return Ends(sure, np.sum([_takes_part(kept) for _, kept in items], axis=0, dtype=np.float64))
 
 
 #: Rules on arrays, by reduction.
