@@ -81,8 +81,9 @@ def _min(items: Items, rows: int) -> Ends:
 
 
 def _count(items: Items, rows: int) -> Ends:
-    sure = np.sum([_surely(kept) for _, kept in items], axis=0, dtype=np.float64)
-    return Ends(sure, np.sum([_takes_part(kept) for _, kept in items], axis=0, dtype=np.float64))
+    sure: Array = np.sum([_surely(kept) for _, kept in items], axis=0, dtype=np.float64)
+    possible: Array = np.sum([_takes_part(kept) for _, kept in items], axis=0, dtype=np.float64)
+    return Ends(sure, possible)
 
 
 #: Rules on arrays, by reduction.
