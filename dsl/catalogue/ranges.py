@@ -56,4 +56,22 @@ ENTRIES: tuple[Entry, ...] = (
         help=("drop it, or leave the quantity it bounds unbounded",),
         severity=Severity.WARNING,
     ),
+    Entry(
+        "PD310",
+        "{what} has a number that is not finite: {found}",
+        label="stands here",
+        notes=("at {at}", "with {params}"),
+        help=(
+            "where `{declared}` may be infinite, declare it so: `in [0, inf]`; a side with an infinite bound is then no constraint, and is counted",
+            "{without}",
+        ),
+    ),
+    Entry(
+        "PD311",
+        "`{family}` is no constraint here: none of its {total} entries is left",
+        label="has no row",
+        notes=("{infinite} have an infinite bound, and a filter leaves out {filtered}",),
+        help=("drop it where that is meant",),
+        severity=Severity.WARNING,
+    ),
 )
