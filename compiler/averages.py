@@ -37,17 +37,22 @@ def averages_graph(
     curvature follow by the same rules.
     """
     parts: list[PartRows] = []
+    empty: list[PartRows] = []
     choices: list[DualChoice] = []
     for average in spec.averages:
         family = typed.TypedFamily(
             average.name, (), average.operators, average.operands, average.scale, span=average.span
         )
-        own = [part for part in family_rows(family, lowering, walk, labels, found, finite) if part.layout.size]
+        written = family_rows(family, lowering, walk, labels, found, finite)
+        empty.extend(part for part in written if not part.layout.size)
+        own = [part for part in written if part.layout.size]
         if own:
             choices.append(_choice(average, own, len(parts), overrides))
             parts.extend(own)
     weighted = tuple(_weighted(part.residual, walk, finite) for part in parts)
-    return AverageGraph(tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)))
+    return AverageGraph(
+        tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)), tuple(empty)
+    )
 
 
 def means_over(data: str, averages: AverageGraph) -> tuple[Node, ...]:

@@ -145,16 +145,17 @@ def _data_graph(
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.over == over]
     grouping = _grouping(spec, blocks, labels)
-    written = [term for block in blocks for term in block.objectives] if grouping is None else []
-    objective = _terms(written, lowering, walk, finite) if minimize else ()
+    terms = [term for block in blocks for term in block.objectives] if grouping is None else []
+    objective = _terms(terms, lowering, walk, finite) if minimize else ()
     groups = _groups(spec, over, lowering, walk, minimize, finite)
-    parts = tuple(
+    written = tuple(
         part
         for block in blocks
         for family in block.families
         for part in family_rows(family, lowering, walk, labels, found, finite)
-        if part.layout.size
     )
+    parts = tuple(part for part in written if part.layout.size)
+    empty = tuple(part for part in written if not part.layout.size)
     layout = Layout(over, tuple(part.layout for part in parts))
     metrics = tuple((metric.name, _metric(metric, lowering, finite)) for block in blocks for metric in block.metrics)
     features: dict[str, Node] = {}
@@ -164,7 +165,7 @@ def _data_graph(
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
     means = means_over(over, averages)
-    graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping)
+    graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping, empty)
     check_domains(graph.roots, walk, found)
     return graph
 
