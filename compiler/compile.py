@@ -8,7 +8,6 @@ from math import inf
 from pdual.compiler.averages import averages_graph, means_over
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
-from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
@@ -25,6 +24,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Sizes
+from pdual.dsl.depth import make_room
 from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
 from pdual.dsl.operations.interval import Interval
 from pdual.dsl.spans import NOWHERE

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pdual.dsl import syntax, tables, transform
+from pdual.dsl.depth import make_room
 from pdual.dsl.diagnostics import Collector, Diagnostic, diagnostic
 from pdual.dsl.layout import MOST_NESTED, STATEMENTS, survey
 from pdual.dsl.reader import read
@@ -32,6 +33,7 @@ def parse(source: Source) -> tuple[syntax.Spec | None, tuple[Diagnostic, ...]]:
     The spec holds the statements that could be read; it is None where none can be (empty, no text, too large,
     nested too deep).
     """
+    make_room()
     unreadable = _unreadable(source.text)
     if unreadable is not None:
         return None, (unreadable,)
