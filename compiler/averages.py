@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 
+from pdual.compiler.exact import Number
+from pdual.compiler.finite import Finite
 from pdual.compiler.graph import AverageGraph, DualChoice, Weighted
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.layout import Layout
@@ -26,6 +29,7 @@ def averages_graph(
     labels: Mapping[str, Sequence[str]],
     overrides: Mapping[str, str],
     found: Collector,
+    finite: Finite,
 ) -> AverageGraph:
     """Every constraint on averages: its parts as a family without an index has them, and how its multipliers are held.
 
@@ -33,17 +37,22 @@ def averages_graph(
     curvature follow by the same rules.
     """
     parts: list[PartRows] = []
+    empty: list[PartRows] = []
     choices: list[DualChoice] = []
     for average in spec.averages:
         family = typed.TypedFamily(
             average.name, (), average.operators, average.operands, average.scale, span=average.span
         )
-        own = [part for part in family_rows(family, lowering, walk, labels, found) if part.layout.size]
+        written = family_rows(family, lowering, walk, labels, found, finite)
+        empty.extend(part for part in written if not part.layout.size)
+        own = [part for part in written if part.layout.size]
         if own:
             choices.append(_choice(average, own, len(parts), overrides))
             parts.extend(own)
-    weighted = tuple(_weighted(part.residual, walk) for part in parts)
-    return AverageGraph(tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)))
+    weighted = tuple(_weighted(part.residual, walk, finite) for part in parts)
+    return AverageGraph(
+        tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)), tuple(empty)
+    )
 
 
 def means_over(data: str, averages: AverageGraph) -> tuple[Node, ...]:
@@ -78,15 +87,17 @@ def _choice(
     )
 
 
-def _weighted(residual: Node, walk: Walk) -> Weighted:
+def _weighted(residual: Node, walk: Walk, finite: Finite) -> Weighted:
     """``left - right`` as a weighted sum of means and a constant."""
     if residual.operation == AVERAGE:
         return Weighted({residual: 1.0}, 0.0)
     if not any(node.operation == AVERAGE for node in topological([residual])):
         value = constant(walk.range(residual, {}))
-        assert value is not None, "a bound that is known when it is lowered"
+        if value is None:  # what rounding leaves of a difference of large numbers
+            exact = finite.values.range(residual, {})
+            value = exact.value if isinstance(exact, Number) else nan
         return Weighted({}, value)
-    terms = [_weighted(argument, walk) for argument in residual.arguments]
+    terms = [_weighted(argument, walk, finite) for argument in residual.arguments]
     match residual.operation:
         case "negate":
             return _sum((-1.0, terms[0]))

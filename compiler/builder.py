@@ -11,6 +11,9 @@ from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis, SetAxis
 
+#: Marks the number of a parameter that may be infinite.
+DECLARED = "declared"
+
 _TRUTHS = frozenset({"equal", "unequal", "at_most", "at_least", "below", "above", "and", "or", "not"})
 _COMMUTATIVE = frozenset({"add", "multiply"})
 _KEEP_INT = frozenset({"add", "subtract", "multiply", "negate", "square", "max", "min", "abs"})
@@ -47,10 +50,10 @@ class Builder:
         identities = tuple(argument.identity for argument in arguments)
         return self._interned.get((operation, identities, (), axes, inner, kind))
 
-    def number(self, value: float) -> Node:
-        """A constant."""
+    def number(self, value: float, declared: bool = False) -> Node:
+        """A constant; ``declared`` where it is a parameter's that is declared to have infinite ends, and infinite."""
         kind = Scalar.BOOL if isinstance(value, bool) else Scalar.INT if isinstance(value, int) else Scalar.REAL
-        return self._make("number", (), (value,), kind, (), ())
+        return self._make("number", (), (value, DECLARED) if declared else (value,), kind, (), ())
 
     def given(self, given: str, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
         """A known constant."""

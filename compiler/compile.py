@@ -8,10 +8,10 @@ from math import inf
 from pdual.compiler.averages import averages_graph, means_over
 from pdual.compiler.axes import GROUP_AXIS
 from pdual.compiler.builder import Builder
-from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
+from pdual.compiler.finite import Finite
 from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, Grouping, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
@@ -24,6 +24,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Sizes
+from pdual.dsl.depth import make_room
 from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
 from pdual.dsl.operations.interval import Interval
 from pdual.dsl.spans import NOWHERE
@@ -48,15 +49,16 @@ def lower(
     walk = make_walk(spec, knowns, sizes)
     # One builder for all of it: ranges and constants are remembered by the identity of a node.
     lowering = Lowering(spec, Builder(), FeatureKeys(feature_types(spec, sizes)))
-    averages = averages_graph(spec, lowering, walk, labels, overrides or {}, found)
+    finite = Finite(spec, knowns, sizes, labels)
+    averages = averages_graph(spec, lowering, walk, labels, overrides or {}, found, finite)
     graphs = tuple(
-        _data_graph(spec, over, walk, labels, lowering, overrides or {}, minimize, averages, found)
+        _data_graph(spec, over, walk, labels, lowering, overrides or {}, minimize, averages, found, finite)
         for over in _ranged_over(spec)
     )
     hold_once(spec, graphs, found)
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
-    data_free = _terms(spec.objectives, lowering, walk) if minimize else ()
+    data_free = _terms(spec.objectives, lowering, walk, finite) if minimize else ()
     return Graph(spec, knowns, sizes, labels, graphs, data_free, averages), found.diagnostics
 
 
@@ -139,25 +141,23 @@ def _data_graph(
     minimize: bool,
     averages: AverageGraph,
     found: Collector,
+    finite: Finite,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.over == over]
     grouping = _grouping(spec, blocks, labels)
-    written = [term for block in blocks for term in block.objectives] if grouping is None else []
-    objective = _terms(written, lowering, walk) if minimize else ()
-    groups = _groups(spec, over, lowering, walk, minimize)
-    parts = tuple(
+    terms = [term for block in blocks for term in block.objectives] if grouping is None else []
+    objective = _terms(terms, lowering, walk, finite) if minimize else ()
+    groups = _groups(spec, over, lowering, walk, minimize, finite)
+    written = tuple(
         part
         for block in blocks
         for family in block.families
-        for part in family_rows(family, lowering, walk, labels, found)
-        if part.layout.size
+        for part in family_rows(family, lowering, walk, labels, found, finite)
     )
+    parts = tuple(part for part in written if part.layout.size)
+    empty = tuple(part for part in written if not part.layout.size)
     layout = Layout(over, tuple(part.layout for part in parts))
-    metrics = tuple(
-        (metric.name, _as_real(lowering, lowering.scalar(metric.value, {})))
-        for block in blocks
-        for metric in block.metrics
-    )
+    metrics = tuple((metric.name, _metric(metric, lowering, finite)) for block in blocks for metric in block.metrics)
     features: dict[str, Node] = {}
     duals = tuple(
         choice
@@ -165,7 +165,7 @@ def _data_graph(
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
     means = means_over(over, averages)
-    graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping)
+    graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping, empty)
     check_domains(graph.roots, walk, found)
     return graph
 
@@ -182,13 +182,15 @@ def _grouping(
     return Grouping(field, tuple(GROUP_AXIS.format(block.row) for block in blocks), known or None)
 
 
-def _groups(spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool) -> tuple[GroupGraph, ...]:
+def _groups(
+    spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool, finite: Finite
+) -> tuple[GroupGraph, ...]:
     """The objectives over groups of a data set."""
     return tuple(
         GroupGraph(
             block.group_by,
             GROUP_AXIS.format(block.row),
-            _terms(block.objectives, lowering, walk) if minimize else (),
+            _terms(block.objectives, lowering, walk, finite) if minimize else (),
             block.span,
             strata_of(block.objectives, lowering) if minimize and members_of(spec) is not None else (),
         )
@@ -204,20 +206,33 @@ def members_of(spec: typed.TypedSpec) -> int | None:
     return descent.members
 
 
-def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk) -> float:
+def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk, finite: Finite) -> float:
     """The constant that a term is divided by."""
     if term.scale is None:
         return 1.0
-    scale = walk.range(lowering.scalar(term.scale, {}), {})
+    node = lowering.scalar(term.scale, {})
+    finite.check("the scale of the objective", term.scale, node)
+    scale = walk.range(node, {})
     if not scale.is_bounded or scale.lo <= 0 or scale.hi - scale.lo > 1e-9 * scale.hi:
         raise refuse("PD303", term.scale.span, found=scale)
     return scale.hi if scale.is_point else (scale.lo + scale.hi) / 2
 
 
-def _terms(terms: Sequence[typed.TypedObjective], lowering: Lowering, walk: Walk) -> tuple[ObjectiveTerm, ...]:
-    return tuple(
-        ObjectiveTerm(lowering.scalar(term.value, {}), objective_scale(term, lowering, walk)) for term in terms
-    )
+def _terms(
+    terms: Sequence[typed.TypedObjective], lowering: Lowering, walk: Walk, finite: Finite
+) -> tuple[ObjectiveTerm, ...]:
+    made = []
+    for term in terms:
+        value = lowering.scalar(term.value, {})
+        finite.check("the objective", term.value, value)
+        made.append(ObjectiveTerm(value, objective_scale(term, lowering, walk, finite)))
+    return tuple(made)
+
+
+def _metric(metric: typed.TypedMetric, lowering: Lowering, finite: Finite) -> Node:
+    value = lowering.scalar(metric.value, {})
+    finite.check(f"metric `{metric.name}`", metric.value, value)
+    return _as_real(lowering, value)
 
 
 def _as_real(lowering: Lowering, node: Node) -> Node:

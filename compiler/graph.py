@@ -87,6 +87,7 @@ class AverageGraph:
     weighted: tuple[Weighted, ...]
     duals: tuple[DualChoice, ...]
     layout: Layout
+    without_rows: tuple[PartRows, ...] = ()  # parts of which nothing is left: filtered, or infinite
 
     def data_of(self, part: PartRows) -> tuple[str, ...]:
         """The data sets whose rows a part averages over."""
@@ -125,6 +126,7 @@ class DataGraph:
     groups: tuple[GroupGraph, ...] = ()
     means: tuple[Node, ...] = ()  # of operation `average`, over these rows
     grouping: Grouping | None = None
+    without_rows: tuple[PartRows, ...] = ()  # parts of which nothing is left: filtered, or infinite
 
     @property
     def of(self) -> str:
@@ -161,6 +163,13 @@ class Graph:
     def over(self, data: str) -> DataGraph:
         """What is over a data set, or over its groups (``pairs by task``)."""
         return next(graph for graph in self.data if graph.data == data)
+
+    @property
+    def switched_off(self) -> Mapping[str, int]:
+        """How many entries of each part have no row since their bound is infinite; parts without such entries are left out."""
+        lists = [self.averages, *self.data]
+        parts = (part for item in lists for part in (*item.parts, *item.without_rows))
+        return {part.layout.name: part.without_side for part in parts if part.without_side}
 
     @property
     def objective_scale(self) -> float:

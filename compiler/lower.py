@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf, isinf
 from typing import TypeAlias
 
 from pdual.compiler.axes import axis_name, group_binders, is_along_a_row, is_average, own_axes
@@ -45,6 +46,7 @@ class Lowering:
         self._calling = ""  # the model whose arguments they are
         self.keys = keys
         self._features_outside = features_outside
+        self._may_be_infinite = {p.name for p in spec.params if inf in (p.high, -(p.low or 0.0))}
 
     def scalar(self, expression: typed.TypedExpression, indices: Indices) -> Node:
         """An expression that is real, integer or a truth value."""
@@ -69,7 +71,7 @@ class Lowering:
             case typed.ParamRef(name=name):
                 parameter = self._spec.param_values[name]
                 assert not isinstance(parameter, str)
-                return build.number(parameter)
+                return build.number(parameter, declared=isinf(parameter) and name in self._may_be_infinite)
             case typed.GivenRef(given=given, name=name, type=ArrayType(element, axes)):
                 return self._parts(element, lambda part: build.given(given, name, part, scalar_of(element), axes))
             case typed.FieldRef(data=data, name=name, type=ArrayType(element, axes)):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pdual.compiler.axes import own_axes
+from pdual.compiler.finite import Finite
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.lower import Lowering
@@ -57,6 +58,7 @@ def family_rows(
     walk: Walk,
     labels: Mapping[str, Sequence[str]],
     found: Collector,
+    finite: Finite,
 ) -> tuple[PartRows, ...]:
     """The parts of one family, in the order of rows."""
     axes = own_axes(family.binders)
@@ -70,15 +72,39 @@ def family_rows(
     mask = _family_mask(family, lowering, indices)
     operands = [lowering.value(operand, indices) for operand in family.operands]
     scale = lowering.scalar(family.scale, indices) if family.scale is not None else None
+    _check_finite(family, finite, walk, named, operands, mask, scale)
     is_complex = any(isinstance(operand, Pair) for operand in operands)
     parts = [
-        _part(family, shape, lowering, walk, labels, tuple(named), operands, mask, scale)
+        _part(family, shape, lowering, walk, labels, tuple(named), operands, mask, scale, finite)
         for shape in part_shapes(family.operators, is_complex)
     ]
     for part in parts:
         _report(family, part, found)
+    _report_none(family, parts, found)
     _report_scale(family, [part.layout for part in parts if part.layout.size], found)
     return tuple(parts)
+
+
+def _check_finite(
+    family: typed.TypedFamily,
+    finite: Finite,
+    walk: Walk,
+    axes: Sequence[IndexAxis],
+    operands: Sequence[Value],
+    mask: Node | None,
+    scale: Node | None,
+) -> None:
+    """PD310 for what has no finite value on an entry that counts."""
+    every = places(axes, walk.sizes)
+    for binder in family.binders:
+        if binder.where is not None and mask is not None:
+            finite.check(f"the filter of `{family.name}`", binder.where, mask, axes, every)
+    if mask is not None:
+        every = [place for place in every if walk.range(mask, dict(zip(axes, place, strict=True))) != FALSE]
+    for expression, operand in zip(family.operands, operands, strict=True):
+        finite.check(f"`{family.name}`", expression, operand, axes, every)
+    if family.scale is not None and scale is not None:
+        finite.check(f"the scale of `{family.name}`", family.scale, scale, axes, every)
 
 
 def _family_mask(family: typed.TypedFamily, lowering: Lowering, indices: Mapping[int, Node]) -> Node | None:
@@ -100,6 +126,7 @@ def _part(
     operands: Sequence[Value],
     mask: Node | None,
     scale: Node | None,
+    finite: Finite,
 ) -> PartRows:
     left = _component(lowering, operands[shape.left], shape.component)
     right = _component(lowering, operands[shape.right], shape.component)
@@ -114,7 +141,11 @@ def _part(
             filtered += 1
             continue
         low, high = walk.range(left, at), walk.range(right, at)
-        if low.hi == -math.inf or high.lo == math.inf:
+        infinite = _infinite(low, high, shape)
+        if infinite is not None:
+            never, side = infinite
+            node = left if side == shape.left else right
+            finite.check_side(f"`{family.name}`", family.operands[side], node, never)
             without_side += 1
             continue
         interval = walk.range(residual, at)
@@ -149,6 +180,15 @@ def _part(
         filtered,
         tuple(position for position, entry in enumerate(entries) if entry.never),
     )
+
+
+def _infinite(low: Interval, high: Interval, shape: PartShape) -> tuple[bool, int] | None:
+    """Which operand of ``low <= high``, or ``low == high``, is infinite whatever the row, and whether it can then never hold."""
+    if math.inf in (low.lo, -low.hi):
+        return shape.equality or low.lo == math.inf, shape.left
+    if math.inf in (high.lo, -high.hi):
+        return shape.equality or high.hi == -math.inf, shape.right
+    return None
 
 
 def _never(walk: Walk, residual: Node, at: Mapping[IndexAxis, int], interval: Interval, equality: bool) -> bool:
@@ -225,6 +265,16 @@ def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None
         found.add(
             "PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval
         )
+
+
+def _report_none(family: typed.TypedFamily, parts: Sequence[PartRows], found: Collector) -> None:
+    """PD311 for a constraint of which nothing is left."""
+    total = sum(part.filtered + part.without_side for part in parts)
+    if total and not any(part.layout.size for part in parts):
+        infinite, filtered = (
+            sum(counts) for counts in zip(*((p.without_side, p.filtered) for p in parts), strict=True)
+        )
+        found.add("PD311", family.span, family=family.name, total=total, infinite=infinite, filtered=filtered)
 
 
 def _report_scale(family: typed.TypedFamily, layouts: Sequence[PartLayout], found: Collector) -> None:

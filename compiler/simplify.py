@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pdual.compiler.builder import Builder
 
 
+_LARGEST = 2**53  # above it, whole numbers are kept as real ones
+
+
 def simplified(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
     """A simpler node with the same value, or None."""
     if arguments and all(argument.operation == "number" for argument in arguments):
@@ -36,11 +39,13 @@ def number_of(node: Node) -> float | None:
 def _folded(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
     try:
         value: object = OPERATIONS[operation].meaning(*(argument.attributes[0] for argument in arguments))
+        # What has no finite value stays as it is written, so that it can be told where.
+        if not isinstance(value, bool | int | float) or not math.isfinite(value):
+            return None
     except (ArithmeticError, ValueError):
         return None
-    if not isinstance(value, bool | int | float) or math.isnan(value):
-        return None
-    return builder.number(value)
+    # A whole number that tensors cannot hold exactly would wrap around in them.
+    return builder.number(float(value) if abs(value) > _LARGEST else value)
 
 
 def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from pdual.dsl.spans import LINE_END
 from pdual.dsl.tree import END, Token
 
 MOST_NESTED = 100  # brackets inside brackets; a formula in a paper has a handful
@@ -135,7 +136,7 @@ def _starts_statement(
         # `param = 3` after something complete: the name is missing, for a setting stands inside braces.
         return following.kind == "EQUAL" and before in _COMPLETE and head in ("", "OVER")
     # `over data in d`, `2 * set`, `sum[model in s]`: on the same line something asks for a name.
-    if before in _ASKS_FOR_A_NAME and "\n" not in text[tokens[index - 1].span.end : token.span.start]:
+    if before in _ASKS_FOR_A_NAME and LINE_END.search(text, tokens[index - 1].span.end, token.span.start) is None:
         return tokens[min(index + 2, len(tokens) - 1)].kind in _AFTER_THE_NAME.get(token.kind, ())
     # `set bus, gen` inside the braces of a `given` lists its sets.
     lists_sets = token.kind == "SET" and head == "GIVEN" and not _defines_set(tokens, index)

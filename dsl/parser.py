@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pdual.dsl import syntax, tables, transform
+from pdual.dsl.depth import make_room
 from pdual.dsl.diagnostics import Collector, Diagnostic, diagnostic
 from pdual.dsl.layout import MOST_NESTED, STATEMENTS, survey
 from pdual.dsl.reader import read
@@ -15,6 +17,7 @@ from pdual.dsl.spans import Source, Span
 from pdual.dsl.tree import Token, Tree
 
 MOST_CHARACTERS = 5_000_000
+_LOOKED_AT = 1_000  # bytes whose zeros tell UTF-16
 # A lone surrogate is what ``source`` makes of a byte that is not UTF-8.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -30,6 +33,7 @@ def parse(source: Source) -> tuple[syntax.Spec | None, tuple[Diagnostic, ...]]:
     The spec holds the statements that could be read; it is None where none can be (empty, no text, too large,
     nested too deep).
     """
+    make_room()
     unreadable = _unreadable(source.text)
     if unreadable is not None:
         return None, (unreadable,)
@@ -56,7 +60,25 @@ def _unreadable(text: str) -> Diagnostic | None:
     if len(text) > MOST_CHARACTERS:
         return diagnostic("PD032", size=f"{len(text):,}", limit=f"{MOST_CHARACTERS:,}")
     match = _NO_TEXT.search(text)
-    return None if match is None else diagnostic("PD031", Span(match.start(), match.end()))
+    return None if match is None else diagnostic("PD031", Span(match.start(), match.end()), cause=_cause(text, match))
+
+
+def _cause(text: str, match: re.Match[str]) -> str | None:
+    """What a file that is no UTF-8 looks like; None where it looks like no text."""
+    written = text.encode("utf-8", errors="surrogateescape")
+    if written.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "it starts as a file in UTF-32 does"
+    if written.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it starts as a file in UTF-16 does"
+    zeros = written[:_LOOKED_AT].count(0)
+    if zeros and 0.4 <= zeros / len(written[:_LOOKED_AT]) <= 0.6:
+        return "every other byte is 0, as in UTF-16"
+    byte = ord(match.group()) - 0xDC00
+    if match.group() == "\0":
+        return "it holds a byte that is 0, which no text does"
+    if 0 in written or byte < 0x80:
+        return None
+    return f"its byte 0x{byte:02X} is `{bytes([byte]).decode('cp1252', 'replace')}` in Windows-1252, which is what Latin-1 files mostly are"
 
 
 #: What a call or a reduction that was read after a mistake may look like without being meant.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdual.dsl.checking import check
+from pdual.dsl.commented import commented_out
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.fixes import with_fixes
 from pdual.dsl.independent import independent
@@ -31,6 +32,6 @@ def _read(
         return None, found
     typed, more = check(spec, source, overrides)
     if not found:
-        return typed, more
+        return typed, tuple(sorted((*more, *commented_out(source.text)), key=lambda item: item.span.start))
     every = (*found, *independent(spec, source, found, more))
     return None, tuple(sorted(every, key=lambda item: item.span.start))

@@ -9,7 +9,7 @@ from pdual.dsl import expectation
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.layout import CLOSERS, SOFT, Layout
 from pdual.dsl.machine import Machine
-from pdual.dsl.spans import Span
+from pdual.dsl.spans import Span, start_of_line
 from pdual.dsl.tree import END, Token
 
 _LOOKAHEAD = 3
@@ -52,8 +52,8 @@ class Place(NamedTuple):
     @property
     def is_first_on_line(self) -> bool:
         """Whether nothing stands before the token on its line."""
-        start = self.text.rfind("\n", 0, self.token.span.start) + 1
-        return not self.text[start : self.token.span.start].strip()
+        end = self.token.span.start
+        return not self.text[start_of_line(self.text, end) : end].strip()
 
     @property
     def at_statement(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from pdual.dsl.diagnostics import Collector
-from pdual.dsl.spans import Span
+from pdual.dsl.spans import Span, end_of_line
 from pdual.dsl.tables import Tables
 from pdual.dsl.tree import END, Token
 
@@ -26,6 +28,10 @@ _FOREIGN: dict[str, tuple[str, str, str]] = {
     "×": ("PD005", "STAR", "*"),
     "÷": ("PD005", "SLASH", "/"),
 }
+# What turns the direction of writing, so that code may seem to be a comment; and what ends a line in some editors only.
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DECEIVES = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
 _FOREIGN_PAIRS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("*", "*"): ("PD005", "CARET", "^"),
     ("=", "<"): ("PD004", "RELATION", "<="),
@@ -48,13 +54,15 @@ def scan(text: str, tables: Tables, collector: Collector) -> list[Token]:
             position = _stray(text, position, tokens, collector)
             continue
         kind, word, start, position = str(match.lastgroup), match.group(), position, match.end()
+        if kind in ("COMMENT", "TEXT"):
+            _check_letters(kind, word, start, collector)
         if kind in tables.ignored:
             continue
         span = Span(start, position)
         if kind == "NAME":
             kind = tables.keywords.get(word, kind)
         elif kind == "SLASH" and text.startswith("/", position):
-            position = _end_of_line(text, position)
+            position = end_of_line(text, position)
             collector.add("PD001", Span(start, start + 2), found="//", meant="#", what="a comment")
             continue
         touching = bool(tokens) and tokens[-1].span.end == start
@@ -66,6 +74,20 @@ def scan(text: str, tables: Tables, collector: Collector) -> list[Token]:
     end = tokens[-1].span.end if tokens else len(text)
     tokens.append(Token(END, "", Span(end, end)))
     return tokens
+
+
+def _check_letters(kind: str, word: str, start: int, collector: Collector) -> None:
+    """PD037 for letters that make a text look like another one than is read."""
+    if word.isascii() and word.isprintable():
+        return
+    what = "comment" if kind == "COMMENT" else "text"
+    for found in (_TURNS if kind == "TEXT" else _DECEIVES).finditer(word):
+        turns = _TURNS.match(found.group()) is not None
+        effect = (
+            "which shows what follows in another order" if turns else "which some editors show as the end of a line"
+        )
+        place = Span(start + found.start(), start + found.end())
+        collector.add("PD037", place, what=what, found=_shown(found.group()), effect=effect)
 
 
 def _read_as(foreign: tuple[str, str, str], span: Span, text: str, tokens: list[Token], collector: Collector) -> None:
@@ -82,7 +104,7 @@ def _stray(text: str, start: int, tokens: list[Token], collector: Collector) -> 
         end = start + len(spelling)
         _read_as(_FOREIGN[spelling], Span(start, end), text, tokens, collector)
         return end
-    line_end = _end_of_line(text, start)
+    line_end = end_of_line(text, start)
     if character == '"':
         end = len(text[start:line_end].rstrip()) + start
         collector.add("PD012", Span(start, end))
@@ -119,11 +141,6 @@ def _foreign_name(text: str, start: int, tokens: list[Token], collector: Collect
         collector.add("PD003", span, name=name)
     tokens.append(Token("NAME", text[start:end], span))
     return end
-
-
-def _end_of_line(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 def _shown(character: str) -> str:

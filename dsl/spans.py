@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +22,20 @@ class Span:
 
 NOWHERE = Span(0, 0)
 
+#: What ends a line, and so a comment: what editors and the language server protocol hold for one, and nothing else.
+LINE_END = re.compile(r"\r\n?|\n")
+
+
+def start_of_line(text: str, end: int) -> int:
+    """Where the line that reaches up to ``end`` starts."""
+    return max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+
+
+def end_of_line(text: str, start: int) -> int:
+    """Where the line that goes on at ``start`` ends, without its line end."""
+    found = LINE_END.search(text, start)
+    return len(text) if found is None else found.start()
+
 
 @dataclass(frozen=True)
 class Source:
@@ -30,23 +46,14 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> tuple[int, ...]:
-        starts = [0]
-        starts.extend(i + 1 for i, character in enumerate(self.text) if character == "\n")
-        return tuple(starts)
+        return (0, *(found.end() for found in LINE_END.finditer(self.text)))
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of a character offset."""
-        low, high = 0, len(self._line_starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._line_starts[middle] <= offset:
-                low = middle
-            else:
-                high = middle
-        return low + 1, offset - self._line_starts[low] + 1
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its line break."""
         start = self._line_starts[number - 1]
-        end = self.text.find("\n", start)
-        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+        return self.text[start : end_of_line(self.text, start)]

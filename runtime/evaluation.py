@@ -14,6 +14,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation, Program
 from pdual.runtime.data import Table, with_groups
 from pdual.runtime.features import FeatureCache
+from pdual.runtime.finite_rows import check_finite
 from pdual.runtime.sampling import packed
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def _passed(
             grouped.append(found.group_objective)
         cache.append(found.features, keep)
     assert residuals.tensor is not None, "no rows"
+    check_finite(program, table, ids, residuals.tensor)
     return Pass(
         ids,
         objective.tensor,

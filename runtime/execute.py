@@ -291,7 +291,7 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, pr
     )
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
-    return Outcome(graph, run, folder, metrics, verdict(run, measured), expectations)
+    return Outcome(graph, run, folder, metrics, verdict(run, measured, graph.switched_off), expectations)
 
 
 def _with_evaluations(

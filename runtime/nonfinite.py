@@ -61,7 +61,7 @@ def located(refusal: Refusal, spec: TypedSpec) -> Refusal:
 
 def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
     facts = dict(item.facts)
-    if item.code not in ("PD601", "PD606", "PD607", "PD608") or "data" not in facts or item.span != NOWHERE:
+    if item.code not in ("PD312", "PD601", "PD606", "PD607", "PD608") or "data" not in facts or item.span != NOWHERE:
         return item
     if "average" in facts or item.code == "PD608":
         averages = [average.span for average in spec.averages if facts["data"] in average.data]

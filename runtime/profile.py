@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from pdual.compiler.layout import Layout, PartLayout, Sense
-from pdual.runtime.evaluation import Pass
 from pdual.runtime.records import RANGE, TOLERANCE
+
+if TYPE_CHECKING:
+    from pdual.runtime.evaluation import Pass
 
 #: A multiplier within this share of its cap counts as being at it: a sigmoid never reaches its own.
 AT_CAP = 1e-3

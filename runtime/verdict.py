@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import torch
@@ -89,10 +89,16 @@ class Verdict:
     averages: tuple[AverageVerdict, ...] = ()
     only_averages: bool = False  # no constraint is on rows
     of: tuple[str, ...] = ("row",)  # what is constrained: "row", "group"
+    switched_off: Mapping[str, int] = field(
+        default_factory=dict
+    )  # by part: entries whose bound is infinite, which have no row
+    constrained: bool = True  # whether there is any constraint
 
 
-def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
-    """The verdict of a run from what was measured, by split and data set."""
+def verdict(
+    run: Run, measured: Mapping[str, Mapping[str, Measured]], switched_off: Mapping[str, int] | None = None
+) -> Verdict:
+    """The verdict of a run from what was measured, by split and data set; ``switched_off`` as ``Graph`` has it."""
     shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
     averages = tuple(item for split, found in measured.items() for item in _averages(run, split, found))
     missed = {item.split for item in averages if item.violated}
@@ -115,6 +121,8 @@ def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict
         of=tuple(
             sorted({_of(lane.program) for lane in run.lanes if lane.program.layout.columns}, reverse=True) or ["row"]
         ),
+        switched_off=dict(switched_off or {}),
+        constrained=run.averages is not None or any(lane.program.layout.columns for lane in run.lanes),
     )
 
 
@@ -158,6 +166,11 @@ def lines(found: Verdict) -> list[str]:
     else:
         words = [f"not feasible: some train {units} are not met"]
     words[0] += f" (tolerance {found.tolerance:g}, scaled)"
+    if not found.constrained:
+        words = ["no constraints: there was nothing to be met"]
+    if found.switched_off:
+        parts = ", ".join(f"{name} {count:,}" for name, count in found.switched_off.items())
+        words.append(f"switched off by an infinite bound, and not counted: {parts}")
     words += [f"{split}: {share:.2%} of the {units} are met" for split, share in found.feasible_rows.items()]
     for item in found.families:
         amount = _amount(item.worst, item.unit)

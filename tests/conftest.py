@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from pdual.compiler.depth import make_room
+from pdual.dsl.depth import make_room
 
 sys.path.insert(0, str(Path(__file__).parent / "dsl"))
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process a core: more threads would only wait for each other

@@ -57,4 +57,32 @@ ENTRIES: tuple[Entry, ...] = (
         help=("drop it, or leave the quantity it bounds unbounded",),
         severity=Severity.WARNING,
     ),
+    Entry(
+        "PD310",
+        "{what} has a number that is not finite: {found}",
+        label="stands here",
+        notes=("at {at}", "with {params}"),
+        help=(
+            "where `{declared}` may be infinite, declare it so: `in [0, inf]`; a side with an infinite bound is then no constraint, and is counted",
+            "{without}",
+        ),
+    ),
+    Entry(
+        "PD311",
+        "`{family}` is no constraint here: none of its entries ({total}) is left",
+        label="has no row",
+        notes=("{infinite} have an infinite bound, and a filter leaves out {filtered}",),
+        help=("drop it where that is meant",),
+        severity=Severity.WARNING,
+    ),
+    Entry(
+        "PD312",
+        "`{address}` is {found}: left minus right has no finite value on this row",
+        label="its value is not finite",
+        notes=(
+            "a bound of 1/0 is met by everything: the row would be without this constraint, in silence",
+            "with {values}",
+        ),
+        help=("keep the row inside: `1 / max(y, 1e-6)`, a filter `where`, or leave the row out",),
+    ),
 )

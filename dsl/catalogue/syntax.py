@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.diagnostics import Severity
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -14,7 +15,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD003",
         "the name `{name}` has a letter outside a to z",
-        notes=("names are letters a to z, digits and `_`; comments and texts may hold anything",),
+        notes=("names are letters a to z, digits and `_`; comments and texts may hold any letter",),
     ),
     Entry("PD004", "`{found}` is not a relation", help=("write `{meant}`",), fixes=("{meant}",)),
     Entry("PD005", "`{found}` is not an operator", help=("write `{meant}`",), fixes=("{meant}",)),
@@ -121,7 +122,13 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD029", "`{number}` is not a whole number", label="a size or an end of a range"),
     Entry("PD030", "the spec is empty", help=('start with `problem NAME "one line on what it is about"`',)),
-    Entry("PD031", "the file is not text in UTF-8", label="the first byte that cannot be in one"),
+    Entry(
+        "PD031",
+        "the file is not text in UTF-8",
+        label="the first byte that cannot be in one",
+        notes=("{cause}",),
+        help=("save it as UTF-8",),
+    ),
     Entry("PD032", "the spec is too large: {size} characters, the limit is {limit}"),
     Entry("PD033", "brackets are nested more than {limit} deep", label="the first that is"),
     Entry(
@@ -140,5 +147,20 @@ ENTRIES: tuple[Entry, ...] = (
         "PD036",
         "`let` names a value and takes no arguments",
         help=("write `def {name}(...) = ...` for a function, `let {name}[i in SET] = ...` for an array",),
+    ),
+    Entry(
+        "PD037",
+        "a {what} holds {found}, {effect}",
+        label="here",
+        notes=("a line ends with LF, CR LF or CR",),
+        help=("remove it",),
+    ),
+    Entry(
+        "PD038",
+        "most of the spec is comments that hold statements",
+        label="the first",
+        notes=("{count} of its {total} characters are comments, and {statements} of them read as statements",),
+        help=("remove `#` before what is meant, or drop what is not",),
+        severity=Severity.WARNING,
     ),
 )

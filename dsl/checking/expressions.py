@@ -7,11 +7,12 @@ from typing import Any
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.calls import type_call
+from pdual.dsl.checking.heights import height_of
 from pdual.dsl.checking.indexing import type_index
 from pdual.dsl.checking.lookup import type_member, type_name
 from pdual.dsl.checking.operators import type_binary, type_compare, type_conditional, type_unary
 from pdual.dsl.checking.reductions import type_reduction
-from pdual.dsl.checking.scope import DEEPEST, Scope, unknown
+from pdual.dsl.checking.scope import DEEPEST, HIGHEST, Place, Scope, unknown
 from pdual.dsl.typed import Literal, TypedExpression
 from pdual.dsl.types import INT, REAL, TEXT
 
@@ -21,7 +22,12 @@ def type_expression(node: syntax.Expression, scope: Scope) -> TypedExpression:
     if scope.depth > DEEPEST:
         scope.found.add("PD232", node.span, what="an expression is nested", limit=DEEPEST)
         return unknown(node.span)
-    return _RULES[type(node)](node, scope)
+    value = _RULES[type(node)](node, scope)
+    # A let is measured where it is defined, with the lets it is built on.
+    if scope.depth == 0 and scope.place is not Place.LET and height_of(value, scope.context) > HIGHEST:
+        scope.found.add("PD232", node.span, what="values are built on each other", limit=HIGHEST)
+        return unknown(node.span)
+    return value
 
 
 def _type_number(node: syntax.Number, scope: Scope) -> TypedExpression:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity, RecordEntity
+from pdual.dsl.checking.heights import height_of
 from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.scope import HIGHEST, UNKNOWN_SET, Place, Scope, is_unknown
-from pdual.dsl.checking.walking import children, walk
+from pdual.dsl.checking.walking import walk
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Binder, FeaturesOf, LetDefinition, LetRef, ModelCall, OutputOf, TypedExpression
@@ -84,19 +85,12 @@ def _definition(
     """An array over the axes of the indices, then those of the body."""
     axes = (*(binder.axis for binder in binders), *type.axes)
     definition = LetDefinition(scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span)
-    height = _height(body, scope)
+    height = height_of(body, scope.context)
     if height > HIGHEST:
         scope.found.add("PD232", span, what="values are built on each other", limit=HIGHEST)
         height = 0  # told once, not for everything above it
     scope.context.heights[definition.identity] = height
     return definition
-
-
-def _height(expression: TypedExpression, scope: Scope) -> int:
-    """Operations on top of each other, what lets stand for included."""
-    if isinstance(expression, LetRef):
-        return scope.context.heights.get(expression.definition.identity, 0)
-    return 1 + max((_height(child, scope) for child in children(expression)), default=0)
 
 
 def _reads_features(body: TypedExpression, scope: Scope) -> bool:

@@ -8,7 +8,7 @@ from pdual.dsl import syntax
 from pdual.dsl.checking.entities import IndexEntity
 from pdual.dsl.checking.indexing import typed_as_member, written
 from pdual.dsl.checking.lookup import CONSTANTS, TRUTHS
-from pdual.dsl.checking.scope import UNKNOWN_SET, Scope, is_unknown, unknown
+from pdual.dsl.checking.scope import DEEPEST, UNKNOWN_SET, Scope, is_unknown, unknown
 from pdual.dsl.operations import OPERATIONS, OPERATORS, Operation
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Apply, Literal, TypedExpression
@@ -52,6 +52,9 @@ def _binary(
 def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
     """``a <= b``; a chain ``a <= b <= c`` means ``a <= b and b <= c``."""
     inner = scope.deeper()
+    if len(node.operators) > DEEPEST:
+        scope.found.add("PD232", node.span, what="relations are chained", limit=DEEPEST)
+        return unknown(node.span)
     operands = _operands(node, inner)
     found: TypedExpression | None = None
     for position, operator in enumerate(node.operators):

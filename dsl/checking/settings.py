@@ -17,6 +17,9 @@ from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 
+#: Whole numbers above it are not exact: a number of a spec is read as a real one.
+LARGEST = 2**53
+
 
 def call_settings(
     record: type[Settings], positional: Sequence[str], call: syntax.Call, name: str, scope: Scope
@@ -107,6 +110,12 @@ def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, 
             pairs = list(zip(value, items, strict=True))
             return any(_is_misfit(part, takes, item, name, owner, scope) for part, item in pairs)
         found = "a list"
+    elif isinstance(value, int) and abs(value) > LARGEST and not takes.takes(float):
+        found = f"{value:.4g}" if abs(value) < 1e300 else "a larger one"
+        scope.found.add(
+            "PD217", node.span, name=name, owner=owner, expected=f"a whole number up to {LARGEST:,}", found=found
+        )
+        return True
     elif isinstance(value, bool) and not takes.takes(bool):
         found = str(value).lower()
     elif isinstance(value, str) and not takes.takes(str) and value not in takes.words:
@@ -131,9 +140,13 @@ def _validated(
     try:
         settings = record.model_validate(dict(values))
     except ValidationError as error:
-        for problem in error.errors(include_url=False):
+        problems = error.errors(include_url=False)
+        for problem in problems:
             name = str(problem["loc"][0]) if problem["loc"] else ""
-            if problem["type"] == "missing":
+            if problem["type"] == "missing" and len(problem["loc"]) > 1:  # an item of a list of a fixed length
+                if problem is next(other for other in reversed(problems) if other["loc"][:1] == problem["loc"][:1]):
+                    _report(record, problem, name, nodes, owner, span, scope)
+            elif problem["type"] == "missing":
                 if name not in told:
                     _report_missing(record, name, owner, span, scope)
             else:
@@ -166,7 +179,11 @@ def _report(
         reason = str(problem["msg"]).removeprefix("Value error, ")
         scope.found.add("PD260", spot, name=name or None, owner=owner, reason=reason)
         return
-    found = _shown(problem["input"])
+    found = (
+        f"a list of {len(node.items)}"
+        if isinstance(node, syntax.ListOf) and problem["type"] == "missing"
+        else _shown(problem["input"])
+    )
     scope.found.add("PD217", spot, name=name, owner=owner, expected=expected, found=found)
 
 
@@ -188,6 +205,10 @@ def _expected(problem: Any, takes: Accepted | None) -> str | None:
         "less_than_equal": ("of at most", "le"),
     }
     kind = str(problem["type"])
+    if kind == "missing":
+        return f"a list of {int(problem['loc'][1]) + 1}"
+    if kind == "finite_number":
+        return "a finite number"
     if kind in bounds:
         words, key = bounds[kind]
         return f"a number {words} {context[key]:g}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from pdual.dsl.declarations.references import Settings
+
+#: A share of what was before.
+Beta: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
 
 
 class CosineSettings(Settings):
@@ -58,7 +61,7 @@ class OptimiserSettings(Settings):
 class AdamSettings(OptimiserSettings):
     """``adam(lr = 1e-3, betas = [0.9, 0.999])``; ``adamw`` is the same with decoupled weight decay."""
 
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
 
 
 class SgdSettings(OptimiserSettings):

@@ -16,7 +16,9 @@ class Settings(BaseModel):
     """Base of every settings record: frozen, closed, with room for references."""
 
     # A spec uses a few of all settings: their validators are built when they first are.
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True, allow_inf_nan=False
+    )
 
 
 @record(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pdual.dsl.formatting.document import START
+from pdual.dsl.spans import LINE_END
 from pdual.dsl.tree import Token
 
 
@@ -45,7 +46,7 @@ def gaps(text: str, tokens: Sequence[Token]) -> Mapping[int, Gap]:
         # END stands where the last token ends; what follows that belongs to the last gap.
         start = token.span.start if index < len(tokens) - 1 else len(text)
         between = text[end:start]
-        if "#" in between or between.count("\n") > 1:
+        if "#" in between or len(LINE_END.findall(between)) > 1:
             found[index - 1] = _gap(between, index == 0)
         end = token.span.end
     return found
@@ -53,9 +54,9 @@ def gaps(text: str, tokens: Sequence[Token]) -> Mapping[int, Gap]:
 
 def _gap(between: str, is_first: bool) -> Gap:
     gap = Gap()
-    first, *rest = between.split("\n")
+    first, *rest = LINE_END.split(between)
     for number, line in enumerate((first, *rest)):
-        content = line.strip(" \t\r\f\v\ufeff").rstrip()
+        content = line.strip(" \t\f\v\ufeff").rstrip()
         if content:
             gap.comments.append(Comment(content, own_line=number > 0 or is_first, after_blank=gap.blank))
             gap.blank = False

@@ -76,6 +76,7 @@ def _raised(x: float, y: float) -> float:
     if x < 0 and y != math.floor(y):
         raise ValueError("a negative number has no power that is not whole")
     power: float = float(x) ** y
+    # The float overflows first, so that no power of whole numbers is longer than a thousand bits.
     return x**y if isinstance(x, int) and isinstance(y, int) and y >= 0 else power
 
 

@@ -14,17 +14,22 @@ from pdual.explaining.records import PartFact, Span2
 
 
 def parts(spec: typed.TypedSpec, graph: Graph) -> tuple[PartFact, ...]:
-    """Every part of every family that has a row."""
+    """Every part of every family, those of which nothing is left included."""
     families = {family.name: family for block in spec.blocks for family in block.families}
     averages = {average.name: average for average in spec.averages}
     of_rows = [
         _part(part, families[part.layout.family], data.data, data.duals, spec)._replace(of_groups=bool(data.grouping))
         for data in graph.data
-        for part in data.parts
+        for part in (*data.parts, *data.without_rows)
     ]
     of_averages = [
         _part(part, averages[part.layout.family], ", ".join(graph.averages.data_of(part)), graph.averages.duals, spec)
         for part in graph.averages.parts
+    ]
+    of_averages += [
+        _part(part, average, ", ".join(average.data), graph.averages.duals, spec)
+        for part in graph.averages.without_rows
+        for average in (averages[part.layout.family],)
     ]
     return (*of_rows, *(fact._replace(average=True) for fact in of_averages))
 

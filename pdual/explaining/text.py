@@ -16,7 +16,7 @@ from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.parts import PartShape
 from pdual.dsl.spans import Source, Span
 
-_COMMENT = re.compile(r"#[^\n]*")
+_COMMENT = re.compile(r"#[^\r\n]*")
 _SPACE = re.compile(r"\s+")
 _OPENERS, _CLOSERS = "([{", ")]}"
 
@@ -25,7 +25,7 @@ def written(source: Source, span: Span) -> str:
     """The text of a span on one line, without comments; brackets that the span cuts off are taken in."""
     span = _balanced(source.text, span)
     # A text may hold a `#`, which starts no comment.
-    pieces = re.split(r'("(?:[^"\\\n]|\\.)*")', source.text[span.start : span.end])
+    pieces = re.split(r'("(?:[^"\\\r\n]|\\.)*")', source.text[span.start : span.end])
     plain = "".join(piece if odd % 2 else _COMMENT.sub("", piece) for odd, piece in enumerate(pieces))
     return _SPACE.sub(" ", plain).strip()
 

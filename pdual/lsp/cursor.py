@@ -16,7 +16,7 @@ from pdual.dsl.declarations.solving import RHO_SCHEDULES, SHRINKINGS, SolveSetti
 from pdual.dsl.diagnostics import Collector
 from pdual.dsl.layout import CLOSERS, OPENERS, survey
 from pdual.dsl.scanner import scan
-from pdual.dsl.spans import Span
+from pdual.dsl.spans import Span, end_of_line, start_of_line
 from pdual.dsl.tree import Token
 
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -25,9 +25,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 def dotted_at(text: str, offset: int) -> tuple[Span, str] | None:
     """The name around an offset, up to its end there: `power.case` as a whole where it is registered, else one word."""
-    start = text.rfind("\n", 0, offset) + 1
-    end = text.find("\n", offset)
-    for found in _DOTTED.finditer(text, start, len(text) if end < 0 else end):
+    start = start_of_line(text, offset)
+    for found in _DOTTED.finditer(text, start, end_of_line(text, offset)):
         if found.start() <= offset <= found.end() and "#" not in text[start : found.start()]:
             if found.group() in sources() or found.group() in architectures():
                 return Span(found.start(), found.end()), found.group()
@@ -80,7 +79,7 @@ def cursor(before: str) -> Cursor | None:
     start = word.start() if word is not None else len(before)
     before = before[:start]
     tokens = scan(before, tables.load(), Collector())[:-1]
-    line = before[before.rfind("\n") + 1 :]
+    line = before[start_of_line(before, len(before)) :]
     if "#" in re.sub(r'"(?:\\.|[^"\\])*"', "", line) or line.count('"') % 2:
         return None
     # A name stands for what is typed: a keyword right before the cursor starts its statement all the same.

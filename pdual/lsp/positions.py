@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable
 
 from lsprotocol.types import Position, Range
 
-from pdual.dsl.spans import Span
-
-#: What ends a line in the protocol; ``str.splitlines`` knows more, which it does not.
-_BREAK = re.compile(r"\r\n|\n|\r")
+from pdual.dsl.spans import LINE_END, Span
 
 
 def utf16_units(text: str) -> int:
@@ -25,7 +21,7 @@ class Positions:
     def __init__(self, text: str, units: Callable[[str], int] = utf16_units) -> None:
         self._text = text
         self._units = units
-        breaks = list(_BREAK.finditer(text))
+        breaks = list(LINE_END.finditer(text))
         self._starts = [0, *(found.end() for found in breaks)]
         self._ends = [*(found.start() for found in breaks), len(text)]
 

@@ -29,7 +29,7 @@ def collect(path: Path, progress: Progress | None = None) -> RunFacts:
     found = restored(path, progress)
     measured: AllMeasured = {split: found.run.measure(split) for split in found.run.splits}
     metrics = _metrics(found, measured)
-    verdict = verdicts.verdict(found.run, measured)
+    verdict = verdicts.verdict(found.run, measured, found.graph.switched_off)
     tables = {lane.name: lane.table for lane in found.run.lanes}
     capped = [
         row

@@ -54,6 +54,10 @@ def _type(kind: Type) -> str:
     return element + (f"[{', '.join(map(str, kind.axes))}]" if kind.axes else "")
 
 
+def _range(name: str) -> str:
+    return " in [{}, {}]".format(*world.ENDS[name]) if name in world.ENDS else ""
+
+
 @dataclass(frozen=True)
 class Statements:
     """The statements of a spec, each a text: of the whole, and of its one block. Lets come in an order in which each may use those before."""
@@ -71,7 +75,7 @@ class Statements:
 
 def declarations(labels: Mapping[str, Sequence[str]] = LABELS) -> tuple[str, ...]:
     """The statements that declare the world."""
-    given = "\n".join(f"  {name}: {_type(kind)}" for name, kind in world.GIVEN.items())
+    given = "\n".join(f"  {name}: {_type(kind)}{_range(name)}" for name, kind in world.GIVEN.items())
     rows = "\n".join(f"  {name}: {_type(kind)}" for name, kind in world.FIELDS.items())
     models = [
         f"model {name}({', '.join(f'{argument}: {_type(kind)}' for argument, kind in signature.inputs)})"

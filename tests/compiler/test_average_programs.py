@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from pdual.compiler.averages import held_kind
 from pdual.compiler.compile import lower
 from pdual.compiler.graph import Graph
 from pdual.compiler.interpreter import Environment, EvaluationError, RowValues, average_of
+from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.architectures.interface import ModelOutput
@@ -25,6 +25,7 @@ from pdual.runtime.averages import means_of
 SPEC = """
 problem averages "affine in means"
 param p = 2.5
+param open = inf in [0, inf]
 data a {{ x: real in [-2, 2], y: real in [-2, 2] }}
 data b {{ x: real in [-2, 2], y: real in [-2, 2] }}
 model f(x: real) -> real in [0, 4] = mlp(hidden = [4])
@@ -139,8 +140,12 @@ def test_what_always_holds_never_holds_or_has_no_value_is_said(relation: str, co
 
 
 def test_an_infinite_side_makes_no_row() -> None:
-    graph, _ = lowered(f"mean[r in a](f(r.x)) <= {math.inf}")
+    with pytest.raises(Refusal, match="PD310"):
+        lowered("mean[r in a](f(r.x)) <= inf")
+    graph, codes = lowered("mean[r in a](f(r.x)) <= open")
     assert graph.averages.parts == ()
+    assert codes == ["PD311"]
+    assert graph.switched_off == {"c": 1}
     assert average_plan(graph) is None
 
 

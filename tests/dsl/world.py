@@ -66,6 +66,9 @@ KNOWN = Known(
     },
 )
 
+#: Real fields that may be infinite, as they are declared to be; complex ones have no range.
+ENDS: Mapping[str, tuple[float, float]] = {"low": (-inf, inf), "high": (-inf, inf)}
+
 #: Fields of a row. Every member of ``b`` is some ``pick`` in every row.
 FIELDS: Mapping[str, ArrayType] = {
     "s": ArrayType(Kind.REAL),
@@ -180,7 +183,15 @@ def spec(
             for name, value in PARAMS.items()
         ),
         sets=tuple(TypedSet(name, labels) for name, labels in SETS.items()),
-        givens=(TypedGiven("g", "world", Settings(), (), tuple(TypedField(*field) for field in GIVEN.items())),),
+        givens=(
+            TypedGiven(
+                "g",
+                "world",
+                Settings(),
+                (),
+                tuple(TypedField(*field, *ENDS.get(field[0], ())) for field in GIVEN.items()),
+            ),
+        ),
         data=(TypedData("rows", None, Settings(), tuple(TypedField(*field) for field in FIELDS.items())),),
         models=tuple(TypedModel(name, SIGNATURES[name], MODEL_TYPES[name], None) for name in SIGNATURES),
         objectives=(),

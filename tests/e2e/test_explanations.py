@@ -13,7 +13,21 @@ from pdual.understanding import understand
 #: Codes that a spec's text can cause, and whose long text shows none: bytes, sizes, depths, values from outside, and
 #: what the grammar itself rules out.
 WITHOUT_A_SPEC = {
-    *("PD031", "PD032", "PD033", "PD034", "PD116", "PD240", "PD241", "PD266", "PD267", "PD293", "PD294", "PD295"),
+    *(
+        "PD031",
+        "PD032",
+        "PD033",
+        "PD034",
+        "PD037",
+        "PD116",
+        "PD240",
+        "PD241",
+        "PD266",
+        "PD267",
+        "PD293",
+        "PD294",
+        "PD295",
+    ),
     *("PD298", "PD305", "PD440"),
 }
 OF_A_SPEC = [code for code in CATALOGUE if code[:3] in ("PD0", "PD1", "PD2", "PD3", "PD4")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-#: Calls of Python that lowering, ranges and emission nest at most for a spec that checks: a handful for each of the 1,000
+#: Calls of Python that checking, lowering, ranges and emission nest at most for a spec that checks: a handful for each of the 1,000
 #: levels that the checker lets through.
 _CALLS = 20_000
 
