@@ -112,7 +112,7 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     from pdual.runtime.context import SourceContext
     from pdual.runtime.execute import loaded
 
-    whole = restored(reference)
+    whole = restored(reference, named=options.data)
     for graph in graphs:
         subject = differs(graph, whole.graph, objective=whole.options.minimize)
         if subject is not None:

@@ -83,10 +83,9 @@ def execute(
     path = options.out or default_folder(graph.spec.name)
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
-    RunFolder(path).check_free(replace=options.resume)  # before rows are loaded, which may take long
+    RunFolder(path).check_free(replace=True)  # before rows are loaded, which may take long
     problem, tables = prepared(graph, options, context, given or {})
     told = progress or Progress()
-    RunFolder(path).check_free(replace=options.resume)
     with RunFolder(path).locked():
         record = _record(graph, text, options, problem, tables, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)

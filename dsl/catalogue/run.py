@@ -92,7 +92,10 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD626",
         "`{path}` holds files that are no run's",
-        notes=("it has `{file}`", "a run begins in a folder that is new or empty, and replaces nothing that pdual did not write"),
+        notes=(
+            "it has `{file}`",
+            "a run begins in a folder that is new or empty, and replaces nothing that pdual did not write",
+        ),
         help=("name another folder with `--out`",),
     ),
     Entry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import sleep
 from types import TracebackType
@@ -16,7 +16,7 @@ from pdual.resolving.plan import Plan
 PAUSE = 0.1
 
 
-def command(run: Path, plan: Plan, split: str, number: int) -> list[str]:
+def command(run: Path, plan: Plan, split: str, number: int, named: Mapping[str, Path]) -> list[str]:
     """The arguments of a process that makes re-solve ``number`` of a plan."""
     options = {
         "groups": plan.groups,
@@ -30,6 +30,7 @@ def command(run: Path, plan: Plan, split: str, number: int) -> list[str]:
         "only": number,
     }
     given = [part for name, value in options.items() if value is not None for part in (f"--{name}", str(value))]
+    given += [part for name, file in named.items() for part in ("--trained-on", f"{name}={file}")]
     return ["sensitivity", str(run), *given, "-q"]
 
 
