@@ -56,7 +56,6 @@ def check_unsealed(place: Path) -> None:
 def write_sealed(place: Path, text: str) -> None:
     """Write a page or a figure. Raises PD627 where another file stands in its place, OSError."""
     check_unsealed(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, sealed(text))
 
 

@@ -36,6 +36,7 @@ def report(
     finally:
         shown.close()
     with failure.writing(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
         write_sealed(place, text)
     if json:
         output.document("report", output.FINE, (), None, file=str(place), runs=[str(run) for run in runs])
