@@ -35,9 +35,12 @@ def points(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capaci
 
 def draw(found: Sequence[Point], path: Path) -> None:
     """Ranking (AUC, NDCG) on fitted and unseen rows on the left, approximation and generalisation error on the right; bars are
-    standard deviations over runs. SVG. Raises OSError.
+    standard deviations over runs. SVG. Raises OSError, PD627.
     """
     from matplotlib.figure import Figure
+
+    from pdual.reporting.svg import whole
+    from pdual.runtime.outputs import write_sealed
 
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     ranking, errors = figure.subplots(1, 2)
@@ -52,7 +55,7 @@ def draw(found: Sequence[Point], path: Path) -> None:
         axes.set_xscale("log")
         axes.set_xlabel("numbers that hold the multipliers")
         axes.legend(fontsize=8, frameon=False)
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    write_sealed(path, whole(figure))
 
 
 def _scored(rows: str, score: str) -> Callable[[Capacity], float | None]:

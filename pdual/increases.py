@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 
 def draw(found: Sensitivity, path: Path) -> None:
-    """The increases over the mean multipliers, with confidence intervals, the random groups and the noise, as SVG. Raises OSError."""
+    """The increases over the mean multipliers, with confidence intervals, the random groups and the noise, as SVG. Raises OSError, PD627."""
     from matplotlib.figure import Figure
+
+    from pdual.reporting.svg import whole
+    from pdual.runtime.outputs import write_sealed
 
     figure = Figure(figsize=(6.0, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -37,4 +40,4 @@ def draw(found: Sensitivity, path: Path) -> None:
     axes.set_xlabel("mean multiplier of the group's rows, scaled")
     axes.set_ylabel("increase of the objective")
     axes.legend(fontsize=8, frameon=False)
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    write_sealed(path, whole(figure))

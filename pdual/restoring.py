@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.spans import Source
+from pdual.origin import asked_of, check_sent
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.options import RunOptions
-from pdual.understanding import ALL, Understood, understand
+from pdual.understanding import Understood, understand
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,8 +44,14 @@ class Restored:
         return self.understood.graph
 
 
-def restored(path: Path, progress: Progress | None = None, given: Mapping[str, nn.Module] | None = None) -> Restored:
-    """The run in a folder as of its last checkpoint; ``given`` are the models that came from Python.
+def restored(
+    path: Path,
+    progress: Progress | None = None,
+    given: Mapping[str, nn.Module] | None = None,
+    named: Mapping[str, Path] | None = None,
+) -> Restored:
+    """The run in a folder as of its last checkpoint; ``given`` are the models that came from Python, ``named`` files of its data sets
+    and parameters where they are to be read from elsewhere than the run says.
 
     Raises a Refusal with PD604 (the data are others now), PD62x (the folder), PD5xx (the data), PD610 (a model from Python).
     """
@@ -54,7 +61,7 @@ def restored(path: Path, progress: Progress | None = None, given: Mapping[str, n
     record = folder.record
     state = folder.load()
     with told_in(_source(folder)):
-        return _restored(folder, record, state, progress, given or {})
+        return _restored(folder, record, state, progress, given or {}, named or {})
 
 
 @contextmanager
@@ -72,15 +79,20 @@ def _restored(
     state: Mapping[str, Any],
     progress: Progress | None,
     given: Mapping[str, nn.Module],
+    named: Mapping[str, Path],
 ) -> Restored:
     from pdual.runtime.execute import default_workers, pick_device, prepared, solver_options
     from pdual.runtime.solver import restore
 
-    understood = understood_as(folder, record)
+    options, place = asked_of(folder, record, named)
+    context = SourceContext(
+        folder=place, files=options.data, workers=default_workers(), progress=progress or Progress()
+    )
+    understood = understand(_source(folder), options.overrides, options.dual, options.minimize, context)
+    if understood.spec is not None and not folder.is_own:
+        check_sent(understood.spec, place, named)
+    understood.refuse()
     assert understood.graph is not None
-    options = options_of(record)
-    context = _context(record, progress)
-    context = replace(context, workers=default_workers())
     problem, tables = prepared(understood.graph, options, context, given)
     settings = solver_options(options, record, pick_device("cpu"))
     ended: Mapping[str, Status] = {"finished": "finished", "budget": "budget"}
@@ -89,41 +101,5 @@ def _restored(
     return Restored(folder, record, options, context, understood, run, tables)
 
 
-def understood_as(folder: RunFolder, record: RunRecord) -> Understood:
-    """The spec of a run as it was understood then. Raises a Refusal where it no longer can be."""
-    asked = options_of(record)
-    found = understand(_source(folder), asked.overrides, asked.dual, asked.minimize, _context(record, None))
-    found.refuse()
-    return found
-
-
 def _source(folder: RunFolder) -> Source:
     return Source(str(folder.path / "spec.pdual"), folder.spec)
-
-
-def options_of(record: RunRecord) -> RunOptions:
-    """The options that a run was begun with. Of a record that does not hold them, the kind of its multipliers is taken."""
-    asked = record.asked
-    shared = {
-        "overrides": {name: str(value) for name, value in record.overrides.items()},
-        "precision": record.precision,
-        "seed": record.seed,
-        "threads": record.threads,
-    }
-    if asked is None:
-        dual = {} if "+" in record.dual or record.dual == "formula" else {ALL: record.dual}
-        return RunOptions(dual=dual, **shared)  # type: ignore[arg-type]
-    return RunOptions(
-        dual=dict(asked.dual),
-        minimize=asked.minimize,
-        data={name: Path(file) for name, file in asked.data.items()},
-        limit=asked.limit,
-        quick=asked.quick,
-        **shared,  # type: ignore[arg-type]
-    )
-
-
-def _context(record: RunRecord, progress: Progress | None) -> SourceContext:
-    folder = Path(record.asked.folder) if record.asked is not None and record.asked.folder else Path.cwd()
-    files = options_of(record).data
-    return SourceContext(folder=folder, files=files, progress=progress or Progress())

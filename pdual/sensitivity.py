@@ -11,9 +11,10 @@ the perturbation function P(u) >= P(0) - E[lam u] with u = [g]_+ on G (the paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from pathlib import Path
 from statistics import fmean, stdev
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
     from pdual.restoring import Restored
     from pdual.runtime.lanes import Lane
+
+
+NONE: Mapping[str, Path] = {}
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ def sensitivity(
     told: Callable[[str], None] = lambda words: None,
     stop: Callable[[], bool] = lambda: False,
     jobs: int = 1,
+    named: Mapping[str, Path] = NONE,
 ) -> Sensitivity:
     """Re-solve a run with groups of held-out rows imposed, ``jobs`` at a time; ``told`` what every re-solve came to. Answers are kept in
     the run's folder, and what is kept is not solved again. After ``stop`` the groups that are whole are what there is: a re-solve that
@@ -109,7 +114,7 @@ def sensitivity(
     """
     lane, split, plan, groups = _planned(found, plan, split)
     tell = _Teller(told, plan, groups)
-    ended = [tell(*answer) for answer in _answers(found, lane, split, plan, _asked(plan, groups), stop, jobs)]
+    ended = [tell(*answer) for answer in _answers(found, lane, split, plan, _asked(plan, groups), stop, jobs, named)]
     return _concluded(found, lane, split, plan, groups, ended)
 
 
@@ -142,6 +147,7 @@ def _answers(
     asked: Sequence[Asked],
     stop: Callable[[], bool],
     jobs: int,
+    named: Mapping[str, Path] = NONE,
 ) -> Iterator[tuple[Answer, float | None]]:
     """What came of the re-solves in order, until ``stop``, each with the seconds it was waited for; None for what was there.
 
@@ -150,7 +156,7 @@ def _answers(
     kept, resolve = Answers(found, lane.name, plan), Resolve(found, lane, plan, stop)
     missing = [number for number, item in enumerate(asked) if kept(item) is None]
     apart = missing if jobs > 1 else []
-    commands = [(number, command(found.folder.path, plan, split, number)) for number in apart]
+    commands = [(number, command(found.folder.path, plan, split, number, named)) for number in apart]
     with Processes(commands, jobs) as processes:
         for number, item in enumerate(asked):
             began = perf_counter()

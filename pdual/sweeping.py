@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdual.children import Children
 from pdual.dsl.diagnostics import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from pdual.restoring import Restored
     from pdual.runtime.options import RunOptions
     from pdual.runtime.records import Metrics
-
-#: How a run is started in a process of its own.
-COMMAND = (sys.executable, "-m", "pdual.cli.start", "run")
 
 
 @dataclass(frozen=True)
@@ -72,24 +67,25 @@ def sweep(
         if stop():
             return None
         began(trial)
-        found = _performed(spec, trial, arguments)
+        found = _performed(children, spec, trial, arguments, stop)
         ended(found)
         return found
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool, Children() as children:
         return [item for item in pool.map(perform, planned) if item is not None]
 
 
-def _performed(spec: str, trial: Trial, arguments: Sequence[str]) -> Ended:
+def _performed(
+    children: Children, spec: str, trial: Trial, arguments: Sequence[str], stop: Callable[[], bool]
+) -> Ended:
     sets = [part for name, value in trial.values.items() for part in ("--set", f"{name}={value}")]
-    command = [*COMMAND, spec, *sets, "--seed", str(trial.seed), "--out", str(trial.folder), "-q", *arguments]
+    command = ["run", spec, *sets, "--seed", str(trial.seed), "--out", str(trial.folder), "-q", *arguments]
     if (trial.folder / "run.json").is_file():
         command.append("--resume")
-    environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    said = next((line for line in lines if line.startswith("error")), lines[-1] if lines and done.returncode else "")
-    return Ended(trial, done.returncode, _metrics(trial.folder), said)
+    code, told = children.run(command, stop)
+    lines = [line for line in told.splitlines() if line.strip()]
+    said = next((line for line in lines if line.startswith("error")), lines[-1] if lines and code else "")
+    return Ended(trial, code, _metrics(trial.folder), said)
 
 
 def _metrics(folder: Path) -> Metrics | None:
@@ -112,7 +108,7 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     from pdual.runtime.context import SourceContext
     from pdual.runtime.execute import loaded
 
-    whole = restored(reference)
+    whole = restored(reference, named=options.data)
     for graph in graphs:
         subject = differs(graph, whole.graph, objective=whole.options.minimize)
         if subject is not None:

@@ -5,31 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from pdual.dsl.diagnostics import refuse
+from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.runtime.packing import pack, unpack
 
 TENSORS, STATE, DIGESTS = "tensors.safetensors", "state.json", "digests.json"
+FILES = (TENSORS, STATE, DIGESTS)
 
-#: Suffixes of one that is being written, and of the one before it until it is there.
-FRESH, OLD = ".new", ".old"
+#: Suffixes of one that is being written, and of the one before it until it is there: no names that a user's own copy would have.
+FRESH, OLD = ".pdual.new", ".pdual.old"
 
 
 def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
     """Replace the checkpoint at ``path``, a folder: at every moment either the last one or this one can be loaded.
 
-    Raises OSError where it cannot be written; the last one is kept then, and what was written of this one is removed.
+    Raises OSError where it cannot be written; the last one is kept then, and what was written of this one is removed. What else lies
+    in the folder stays.
     """
     fresh, old = _beside(path, FRESH), _beside(path, OLD)
     tensors, document = pack(state)
-    shutil.rmtree(fresh, ignore_errors=True)
+    _remove(fresh)
     try:
         fresh.mkdir()
         save_file(tensors, fresh / TENSORS)
@@ -38,16 +40,16 @@ def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
         digests = {name: _digest(fresh / name) for name in (TENSORS, STATE)}
         _write(fresh / DIGESTS, json.dumps({"sha256": digests}))
         if path.exists():
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old, path)
             path.rename(old)
         fresh.rename(path)
     except SafetensorError as error:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
         raise OSError(None, str(error)) from None
     except OSError:
-        shutil.rmtree(fresh, ignore_errors=True)
+        _remove(fresh)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old, path)
 
 
 def load_checkpoint(path: Path) -> dict[str, Any] | None:
@@ -63,9 +65,33 @@ def checkpoint_digests(path: Path) -> dict[str, str] | None:
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Remove the checkpoint and what an interrupted save left of one."""
+    """Remove the checkpoint and what an interrupted save left of one, but nothing else that lies there."""
     for place in (path, _beside(path, OLD), _beside(path, FRESH)):
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
+
+
+@contextmanager
+def whole_state() -> Iterator[None]:
+    """Where a state is taken apart: one that lacks something, or holds something else, is damaged. Raises PD621."""
+    try:
+        yield
+    except Refusal:
+        raise
+    except Exception as error:  # any part of a file that anybody may have written may be anything
+        text = str(error).strip().splitlines()
+        reason = f"it does not hold the state of this run ({type(error).__name__}: {text[0][:200] if text else ''})"
+        raise refuse("PD621", file=STATE, reason=reason) from None
+
+
+def _remove(place: Path, heir: Path | None = None) -> None:
+    """Remove a checkpoint's files and its folder, which stays where it holds others that ``heir`` does not take over."""
+    with suppress(OSError):
+        for name in FILES:
+            (place / name).unlink(missing_ok=True)
+        for other in list(place.iterdir()) if heir is not None else ():
+            if not os.path.lexists(heir / other.name):
+                other.rename(heir / other.name)
+        place.rmdir()
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -78,7 +104,7 @@ def _load(path: Path) -> dict[str, Any]:
         state = unpack(tensors, json.loads((path / STATE).read_text(encoding="utf-8")))
     except KeyError as error:
         raise refuse("PD621", file=path / STATE, reason=f"the tensor {error} is missing") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise refuse("PD621", file=path / STATE, reason=error) from None
     if not isinstance(state, dict) or not {"identity", "models", "lanes"} <= state.keys():
         raise refuse("PD621", file=path / STATE, reason="it does not hold the state of a run")
@@ -93,8 +119,8 @@ def _check(path: Path) -> None:
     try:
         digests = json.loads(place.read_text(encoding="utf-8"))["sha256"]
         expected = {name: str(digests[name]) for name in (TENSORS, STATE)}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise refuse("PD621", file=place, reason=error) from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise refuse("PD621", file=place, reason=f"it holds no digests ({error})") from None
     for name, digest in expected.items():
         try:
             found = _digest(path / name)

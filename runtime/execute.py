@@ -28,7 +28,7 @@ from pdual.runtime.data import Table
 from pdual.runtime.denormals import flushed
 from pdual.runtime.evaluations.context import EvaluationContext, Teller, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
-from pdual.runtime.folder import RUN, RunFolder
+from pdual.runtime.folder import RUN, SPEC, RunFolder
 from pdual.runtime.group_table import rows_in
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
@@ -80,10 +80,11 @@ def execute(
     started = _now()
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
-    problem, tables = prepared(graph, options, context, given or {})
     path = options.out or default_folder(graph.spec.name)
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
+    RunFolder(path).check_free(replace=True)  # before rows are loaded, which may take long
+    problem, tables = prepared(graph, options, context, given or {})
     told = progress or Progress()
     with RunFolder(path).locked():
         record = _record(graph, text, options, problem, tables, device, started, context.folder)
@@ -170,10 +171,13 @@ def open_folder(path: Path, text: str, options: RunOptions, record: RunRecord, p
     if not (path / RUN).is_file():
         folder = RunFolder.create(path, text, record)
     else:
-        before = RunFolder.open(path).record
+        before = folder.record
         for subject, same in _same(before, record).items():
             if not same:
                 raise refuse("PD604", subject=subject)
+        if not (path / SPEC).is_file():  # of a run that was killed as it began
+            folder.write_spec(text)
+        folder = RunFolder.open(path)
         folder.write_record(record.model_copy(update={"started": before.started}))
     if not folder.has_checkpoint:
         progress.advance(0, f"warning: `{path}` has no checkpoint to go on from yet: the run begins anew")

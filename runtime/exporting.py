@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from pdual.dsl import typed
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
+from pdual.runtime.export_folder import exporting, publish
 from pdual.runtime.lanes import Lane
 from pdual.runtime.run import Run
 from pdual.runtime.unseen import column_kind, column_shape, standards_of, value_fields
@@ -79,19 +79,25 @@ def export(run: Run, graph: Graph, folder: Path) -> tuple[Exported, ...]:
     """Every model of the predictor, and the multipliers of every data set whose are functions of the row, each in both formats.
 
     A format that a program cannot be written in is told in ``failed``. ``export.json`` says what inputs and outputs are. Raises
-    OSError, and PD735 where the ONNX exporter is not installed.
+    OSError, PD627 where a file stands there that was not exported, and PD735 where the ONNX exporter is not installed.
     """
     try:
         import onnxscript  # noqa: F401 - torch's exporter asks for it
     except ImportError:
         raise refuse("PD735", package="onnxscript") from None
-    folder.mkdir(parents=True, exist_ok=True)
-    dtype = run.options.dtype
+    with exporting(folder) as fresh:
+        found, columns = _programs(run, graph, fresh)
+        publish(fresh, folder, _document(run, graph, found, columns))
+    return tuple(found)
+
+
+def _programs(run: Run, graph: Graph, folder: Path) -> tuple[list[Exported], dict[str, list[dict[str, Any]]]]:
+    """What was written, and the columns of every data set's multipliers."""
     found = [_model(run, graph, model, folder) for model in predictors(graph)]
     columns = {}
     for lane in run.lanes:
         if lane.multipliers.active and lane.multipliers.generalises:
-            found.append(_multipliers(run, graph, lane, folder, dtype))
+            found.append(_multipliers(run, graph, lane, folder, run.options.dtype))
             layout = lane.program.layout
             columns[found[-1].name] = [
                 {
@@ -102,10 +108,17 @@ def export(run: Run, graph: Graph, folder: Path) -> tuple[Exported, ...]:
                 for part in layout.parts
                 for place, entry in enumerate(part.addresses)
             ]
-    document = {
+    return found, columns
+
+
+def _document(
+    run: Run, graph: Graph, found: Sequence[Exported], columns: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """What ``export.json`` says."""
+    return {
         "schema": 1,
         "problem": graph.spec.name,
-        "precision": str(dtype).removeprefix("torch."),
+        "precision": str(run.options.dtype).removeprefix("torch."),
         "programs": [
             {
                 "name": item.name,
@@ -118,8 +131,6 @@ def export(run: Run, graph: Graph, folder: Path) -> tuple[Exported, ...]:
         "columns": columns,
         "standardised": {lane.name: _standards(lane) for lane in run.lanes if standards_of(lane.table)},
     }
-    (folder / "export.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
-    return tuple(found)
 
 
 def _standards(lane: Lane) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,12 @@
-"""The folder of a run: ``spec.pdual``, ``run.json``, ``log.jsonl``, ``metrics.json``, ``checkpoint/``."""
+"""The folder of a run: ``spec.pdual``, ``run.json``, ``log.jsonl``, ``metrics.json``, ``checkpoint/``.
+
+``run.json`` makes a folder pdual's own. It is written first, and only into a folder that is new or empty; nothing else that lies in the
+folder is ever replaced or removed, and no file is read or written through a link.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +18,28 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.runtime.checkpoint import FRESH, OLD, checkpoint_digests, load_checkpoint, remove_checkpoint, save_checkpoint
+from pdual.dsl.identity import spec_hash
+from pdual.runtime.checkpoint import (
+    FILES,
+    FRESH,
+    OLD,
+    checkpoint_digests,
+    load_checkpoint,
+    remove_checkpoint,
+    save_checkpoint,
+)
+from pdual.runtime.outputs import is_left_over, write_whole
+from pdual.runtime.provenance import is_signed, signature
 from pdual.runtime.records import LogLine, Metrics, Record, RunRecord
 
 SPEC, RUN, LOG, METRICS = "spec.pdual", "run.json", "log.jsonl", "metrics.json"
 ANSWERS = "sensitivity.jsonl"
 CHECKPOINT, LOCK = "checkpoint", "run.lock"
+#: Under this key ``run.json`` holds what tells a run that was made here from one that was sent.
+SIGNATURE = "signature"
+
+#: What may lie in a folder that counts as empty: what the system puts there, and the lock of a run that had not begun.
+_NOTHING = (".DS_Store", "Thumbs.db", LOCK)
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -33,38 +54,91 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, spec: str, record: RunRecord, replace: bool = False) -> RunFolder:
-        """Begin a run. PD622 when the folder holds one already and ``replace`` is False; PD624 when it cannot
-        be written.
+        """Begin a run. PD622 when the folder holds one already and ``replace`` is False, PD626 when it holds anything else, PD628 where
+        one of its files is a link; PD624 when it cannot be written.
         """
         folder = cls(path)
-        if (path / RUN).exists() and not replace:
-            raise refuse("PD622", path=path)
-        with folder._written(SPEC):
+        folder.check_free(replace)
+        with folder._written(RUN):
             path.mkdir(parents=True, exist_ok=True)
+        folder.write_record(record)
+        with folder._written(SPEC):
             remove_checkpoint(path / CHECKPOINT)
             for name in (LOG, METRICS, ANSWERS):
                 (path / name).unlink(missing_ok=True)
-            _write(path / SPEC, spec)
-        folder.write_record(record)
+            folder.write_spec(spec)
         return folder
+
+    def check_free(self, replace: bool = False) -> None:
+        """Whether a run may begin here, or with ``replace`` go on or begin anew. Raises PD621, PD622, PD626, PD628."""
+        self.check_links()
+        if (self.path / RUN).exists():
+            if not replace:
+                raise refuse("PD622", path=self.path)
+            _ = self.record  # a file of another's is called so, too
+            return
+        with self._written(RUN):
+            inside = sorted(os.listdir(self.path)) if self.path.is_dir() else []
+        others = [name for name in inside if name not in _NOTHING and not is_left_over(name)]
+        if others:
+            raise refuse("PD626", path=self.path, file=others[0])
+        lock = self.path / LOCK
+        if lock.exists() and lock.stat().st_size:
+            raise refuse("PD626", path=self.path, file=LOCK)
+
+    def check_links(self) -> None:
+        """Refuse a folder of which a file leads elsewhere: what pdual writes lands in it, and what it reads was sent in it. Raises PD628."""
+        states = [CHECKPOINT + suffix for suffix in ("", FRESH, OLD)]
+        inside = [f"{state}/{name}" for state in states for name in FILES]
+        for name in (SPEC, RUN, LOG, METRICS, ANSWERS, LOCK, "tensorboard", *states, *inside):
+            if (self.path / name).is_symlink():
+                raise refuse("PD628", file=self.path / name)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """A run that exists. PD620 when the folder is none."""
+        folder = cls(path)
+        folder.check_links()
         for name in (RUN, SPEC):
             if not (path / name).is_file():
                 raise refuse("PD620", path=path, file=name)
-        return cls(path)
+        return folder
 
     @property
     def spec(self) -> str:
-        """The text of the spec that was run."""
-        return (self.path / SPEC).read_text(encoding="utf-8")
+        """The text of the spec that was run; PD621 when it is none."""
+        return _text(self.path / SPEC)
+
+    def write_spec(self, text: str) -> None:
+        """Write ``spec.pdual``."""
+        with self._written(SPEC):
+            write_whole(self.path / SPEC, text.encode("utf-8", errors="surrogateescape"))
 
     @property
     def record(self) -> RunRecord:
         """``run.json``; PD621 when it is malformed."""
-        return _read(self.path / RUN, RunRecord)
+        return self._signed()[0]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this user made the run on this machine, and nobody changed its record or its spec since."""
+        record, signed = self._signed()
+        return signed and spec_hash(self.spec) == record.spec_hash
+
+    def _signed(self) -> tuple[RunRecord, bool]:
+        """``run.json``, and whether it was signed here."""
+        path = self.path / RUN
+        if not path.is_file():
+            raise refuse("PD620", path=path.parent, file=path.name)
+        text = _text(path)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            return _parse(path, RunRecord, text, ""), False
+        claimed = document.pop(SIGNATURE, None)
+        return _parse(path, RunRecord, json.dumps(document), ""), is_signed(document, claimed)
 
     @property
     def metrics(self) -> Metrics:
@@ -75,28 +149,31 @@ class RunFolder:
     def log(self) -> tuple[LogLine, ...]:
         """``log.jsonl``; PD621 when a line is malformed."""
         path = self.path / LOG
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = _text(path).splitlines() if path.exists() else []
         return tuple(_parse(path, LogLine, line, f"line {number}: ") for number, line in enumerate(lines, 1))
 
     def write_record(self, record: RunRecord) -> None:
         """Replace ``run.json``."""
         with self._written(RUN):
-            _write(self.path / RUN, record.model_dump_json(by_alias=True, indent=1))
+            document = json.loads(record.model_dump_json(by_alias=True))
+            text = json.dumps({**document, SIGNATURE: signature(document)}, indent=1, ensure_ascii=False)
+            write_whole(self.path / RUN, text.encode("utf-8", errors="surrogateescape"))
 
     def write_metrics(self, metrics: Metrics) -> None:
         """Replace ``metrics.json``."""
         with self._written(METRICS):
-            _write(self.path / METRICS, metrics.model_dump_json(by_alias=True, indent=1))
+            write_whole(self.path / METRICS, metrics.model_dump_json(by_alias=True, indent=1).encode())
 
     def append_log(self, line: LogLine) -> None:
         """Add a line to ``log.jsonl``."""
-        with self._written(LOG), (self.path / LOG).open("a", encoding="utf-8") as file:
-            file.write(line.model_dump_json(by_alias=True) + "\n")
+        with self._written(LOG):
+            _append(self.path / LOG, line.model_dump_json(by_alias=True) + "\n")
 
     def rewrite_log(self, lines: tuple[LogLine, ...]) -> None:
         """Replace ``log.jsonl``: a resumed run repeats what came after its checkpoint."""
         with self._written(LOG):
-            _write(self.path / LOG, "".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
+            text = "".join(line.model_dump_json(by_alias=True) + "\n" for line in lines)
+            write_whole(self.path / LOG, text.encode())
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -106,8 +183,8 @@ class RunFolder:
 
     def append_answer(self, line: str) -> None:
         """Add a line to ``sensitivity.jsonl``, which several processes may do at a time."""
-        with self._written(ANSWERS), (self.path / ANSWERS).open("a", encoding="utf-8") as file:
-            file.write(f"\n{line}\n")  # what stands before may be the half of a line
+        with self._written(ANSWERS):
+            _append(self.path / ANSWERS, f"\n{line}\n")  # what stands before may be the half of a line
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the checkpoint; the previous one is there until this one is complete. PD624 when it cannot be written."""
@@ -168,7 +245,16 @@ class RunFolder:
 def _read(path: Path, kind: type[AnyRecord]) -> AnyRecord:
     if not path.is_file():
         raise refuse("PD620", path=path.parent, file=path.name)
-    return _parse(path, kind, path.read_text(encoding="utf-8"), "")
+    return _parse(path, kind, _text(path), "")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise refuse("PD621", file=path, reason="it is not text in UTF-8") from None
+    except OSError as error:
+        raise refuse("PD703", file=path, reason=(error.strerror or str(error)).lower()) from None
 
 
 def _parse(path: Path, kind: type[AnyRecord], text: str, where: str) -> AnyRecord:
@@ -184,14 +270,7 @@ def _damaged(path: Path, error: ValidationError, where: str) -> Refusal:
     return refuse("PD621", file=path, reason=f"{where}{place + ': ' if place else ''}{first['msg'].lower()}")
 
 
-def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(path.name + FRESH)
-    try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
+def _append(path: Path, text: str) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o666), "ab") as file:
+        file.write(text.encode())

@@ -15,6 +15,7 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.architectures.interface import remember
 from pdual.runtime.averages import Averages, MeasuredAverages
+from pdual.runtime.checkpoint import whole_state
 from pdual.runtime.clock import Clock
 from pdual.runtime.data import RowBatch
 from pdual.runtime.denormals import flushed
@@ -56,10 +57,11 @@ def solve(
     """
     torch.manual_seed(options.seed)
     solver = Solver(problem, options)
-    if initial is not None:
-        solver.adopt(initial)
-    if resume is not None:
-        solver.load_state(resume)
+    with whole_state():
+        if initial is not None:
+            solver.adopt(initial)
+        if resume is not None:
+            solver.load_state(resume)
     with flushed():
         return solver.run()
 
@@ -68,7 +70,8 @@ def restore(problem: Problem, options: Options, state: Mapping[str, Any], status
     """The run as it was when ``state`` was saved, its models trained in place and in evaluation mode. Raises PD604."""
     torch.manual_seed(options.seed)
     solver = Solver(problem, options)
-    solver.load_state(state)
+    with whole_state():
+        solver.load_state(state)
     return solver.ended(status)
 
 

@@ -90,6 +90,35 @@ ENTRIES: tuple[Entry, ...] = (
         help=("wait for it to end, or name another folder with `--out`",),
     ),
     Entry(
+        "PD626",
+        "`{path}` holds files that are no run's",
+        notes=(
+            "it has `{file}`",
+            "a run begins in a folder that is new or empty, and replaces nothing that pdual did not write",
+        ),
+        help=("name another folder with `--out`",),
+    ),
+    Entry(
+        "PD627",
+        "`{file}` is there already, and is not replaced",
+        notes=("pdual replaces its own pages and figures, as it wrote them, and nothing else",),
+        help=("move it away, or name another place with `--out`",),
+    ),
+    Entry(
+        "PD628",
+        "`{file}` is a link, which pdual does not follow in the folder of a run",
+        notes=("a run is written into its folder and read from it",),
+        help=("put there what the link leads to",),
+    ),
+    Entry(
+        "PD629",
+        "`{name}` of this run is `{file}`, outside its folder",
+        notes=(
+            "the run was made by another user or on another machine, or its record was changed: it may not say what is read here",
+        ),
+        help=("name the file: `--trained-on {name}=FILE`",),
+    ),
+    Entry(
         "PD610",
         "model `{model}` has no architecture, and none was given from Python",
         label="declared without an architecture",

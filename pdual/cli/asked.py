@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pdual.restoring import Restored
     from pdual.understanding import Understood
 
+NONE: Mapping[str, Path] = {}
+
 OptionalSpec: TypeAlias = Annotated[
     str | None,
     typer.Argument(
@@ -34,7 +36,12 @@ class Asked:
 
 
 def asked(
-    spec: str | None, sets: Mapping[str, str], dual: Mapping[str, str], minimize: bool, run: Path | None
+    spec: str | None,
+    sets: Mapping[str, str],
+    dual: Mapping[str, str],
+    minimize: bool,
+    run: Path | None,
+    named: Mapping[str, Path] = NONE,
 ) -> Asked:
     """The spec as it is asked about; with a run as it was run, and a spec that is named has to be that one.
 
@@ -53,7 +60,7 @@ def asked(
     from pdual.restoring import restored
 
     source = None if spec is None else find(spec).source
-    whole = restored(run)
+    whole = restored(run, named=named)
     if source is None and not (sets or dual) and minimize:
         return Asked(whole.understood.source, whole.understood, whole, whole.context.folder)
     return _checked(spec or str(run), source or whole.understood.source, sets, dual, minimize, whole)
@@ -83,7 +90,7 @@ def _checked(
     return Asked(source, own, whole, whole.context.folder)
 
 
-def references(paths: Sequence[Path], whole: Restored) -> dict[str, Restored]:
+def references(paths: Sequence[Path], whole: Restored, named: Mapping[str, Path] = NONE) -> dict[str, Restored]:
     """Other runs of the problem on the same rows, by folder; their objective may be left out. Raises PD739."""
     from pdual.compiler.sameness import differs
     from pdual.dsl.diagnostics import refuse
@@ -91,7 +98,7 @@ def references(paths: Sequence[Path], whole: Restored) -> dict[str, Restored]:
 
     found = {}
     for path in paths:
-        other = restored(path)
+        other = restored(path, named=named)
         subject = differs(other.graph, whole.graph, objective=other.options.minimize and whole.options.minimize)
         if subject is None and _rows(other) != _rows(whole):
             subject = "the rows"

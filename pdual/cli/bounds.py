@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from pdual.cli.asked import OptionalSpec, asked, references
-from pdual.cli.options import DataOption, DualOption, JsonOption, SetOption, assignments, data_files, duals
+from pdual.cli.options import (
+    DataOption,
+    DualOption,
+    JsonOption,
+    SetOption,
+    TrainedOnOption,
+    assignments,
+    data_files,
+    duals,
+    trained_on,
+)
 
 if TYPE_CHECKING:
     from pdual.cli.asked import Asked
@@ -51,6 +61,7 @@ def bounds(
         bool, typer.Option("--rows", help="Say what the declared ranges mean for the rows that there are.")
     ] = False,
     data: DataOption = [],  # noqa: B006
+    trained: TrainedOnOption = [],  # noqa: B006
     json: JsonOption = False,
 ) -> int:
     """Say what the compiler derives: ranges, Lipschitz constants, curvature, caps, and what follows for the solution."""
@@ -62,7 +73,8 @@ def bounds(
         raise typer.BadParameter("`--reference` is read beside `--run`")
     if data and (not rows or run is not None):
         raise typer.BadParameter("`--data` is read beside `--rows`, of a spec: a run has its own rows")
-    found = asked(spec, assignments(sets, "--set"), duals(dual), True, run)
+    named = trained_on(trained)
+    found = asked(spec, assignments(sets, "--set"), duals(dual), True, run, named)
     try:
         found.understood.refuse()
         assert found.understood.graph is not None
@@ -72,7 +84,8 @@ def bounds(
         else:
             from pdual.bounding.measuring import measuring
 
-            made = report(found.understood.graph, given, measuring(found.run, references(reference, found.run), given))
+            others = references(reference, found.run, named)
+            made = report(found.understood.graph, given, measuring(found.run, others, given))
         known = _on_rows(found, data_files(data)) if rows else ()
     except Refusal as refusal:
         return failure.refused(refusal, ["bounds", "--json"] if json else ["bounds"], found.source)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli.options import JsonOption
+from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 from pdual.cli.rows import RunArgument
 
 
@@ -17,6 +17,7 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="A folder. [default: export in the run's]", show_default=False)
     ] = None,
+    trained: TrainedOnOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     json: JsonOption = False,
 ) -> int:
     """Write models and multipliers for use elsewhere: torch.export (.pt2) and ONNX."""
@@ -27,7 +28,7 @@ def export(
     from pdual.restoring import restored
     from pdual.runtime.exporting import export as exported
 
-    found = restored(run)
+    found = restored(run, named=trained_on(trained))
     folder = out or run / "export"
     with failure.writing(folder):
         programs = exported(found.run, found.graph, folder)

@@ -1,10 +1,13 @@
-"""Ctrl-C: the first one asks the solver to stop and save, the second one ends the process."""
+"""Ctrl-C, and the signals that ask a process to end: the first one asks the solver to stop and save, the second one ends the process."""
 
 from __future__ import annotations
 
 import signal
 from types import FrameType, TracebackType
 from typing import Any
+
+#: Ctrl-C, ``kill``, and a terminal that was closed.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Interrupt:
@@ -13,16 +16,21 @@ class Interrupt:
     def __init__(self) -> None:
         self.came = False
         self._heeded = False
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._handle)
+        for number in SIGNALS:
+            before = signal.getsignal(number)
+            if number == signal.SIGINT or before is not signal.SIG_IGN:  # `nohup` has a closed terminal ignored
+                signal.signal(number, self._handle)
+                self._before[number] = before
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     def asked(self) -> bool:
         """Whether to stop; the solver asks before every step."""

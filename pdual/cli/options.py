@@ -33,6 +33,15 @@ DataOption: TypeAlias = Annotated[
     list[str],
     typer.Option("--data", metavar="NAME=FILE", help="The file of a data set. Repeatable.", show_default=False),
 ]
+TrainedOnOption: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--trained-on",
+        metavar="NAME=FILE",
+        help="A file that a run from elsewhere was trained on, by data set or parameter. Repeatable.",
+        show_default=False,
+    ),
+]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
 
 
@@ -109,6 +118,11 @@ def seconds(written: str | None) -> float | None:
     return found
 
 
-def data_files(written: Sequence[str]) -> Mapping[str, Path]:
+def data_files(written: Sequence[str], option: str = "--data") -> Mapping[str, Path]:
     """``NAME=FILE``s; whether the files are there is asked when the spec is known. Raises PD704."""
-    return {name: Path(file).expanduser() for name, file in assignments(written, "--data", "NAME=FILE").items()}
+    return {name: Path(file).expanduser() for name, file in assignments(written, option, "NAME=FILE").items()}
+
+
+def trained_on(written: Sequence[str]) -> Mapping[str, Path]:
+    """``--trained-on``'s files. Raises PD704."""
+    return data_files(written, "--trained-on")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pdual.cli.options import JsonOption
+from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 
 
 def report(
@@ -16,6 +16,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The page. [default: report.html in the first run's folder]", show_default=False)
     ] = None,
+    trained: TrainedOnOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> int:
@@ -24,16 +25,19 @@ def report(
     from pdual.cli.progress import progress
     from pdual.reporting.collect import collect
     from pdual.reporting.page import page
+    from pdual.runtime.outputs import check_unsealed, write_sealed
 
     shown = progress(quiet, False)
     place = out or runs[0] / "report.html"
+    named = trained_on(trained)
+    check_unsealed(place)
     try:
-        text = page([collect(run, shown) for run in runs])
+        text = page([collect(run, shown, named) for run in runs])
     finally:
         shown.close()
     with failure.writing(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        write_sealed(place, text)
     if json:
         output.document("report", output.FINE, (), None, file=str(place), runs=[str(run) for run in runs])
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pdual.cli.options import JsonOption
+from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,17 +27,25 @@ RowsOption: TypeAlias = Annotated[
 OutOption: TypeAlias = Annotated[
     Path | None, typer.Option(help="A file: csv, jsonl or npz. [default: csv on stdout]", show_default=False)
 ]
+ReplaceOption: TypeAlias = Annotated[bool, typer.Option("--replace", help="Replace the file of --out.")]
 QuietOption: TypeAlias = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
 
 
 def predict(
-    run: RunArgument, data: RowsOption, out: OutOption = None, json: JsonOption = False, quiet: QuietOption = False
+    run: RunArgument,
+    data: RowsOption,
+    out: OutOption = None,
+    replace: ReplaceOption = False,
+    trained: TrainedOnOption = [],  # noqa: B006 - typer reads it, nothing writes to it
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Apply the trained models to new rows."""
     from pdual.scoring import predict as predicted
 
     name, file = _named(data)
-    found = _restored(run, quiet)
+    _check_out(out, replace)
+    found = _restored(run, quiet, trained_on(trained))
     rows, outputs = predicted(found, file, name)
     columns: dict[str, Any] = {"row": rows}
     for output, values in outputs.items():
@@ -46,7 +54,13 @@ def predict(
 
 
 def score(
-    run: RunArgument, data: RowsOption, out: OutOption = None, json: JsonOption = False, quiet: QuietOption = False
+    run: RunArgument,
+    data: RowsOption,
+    out: OutOption = None,
+    replace: ReplaceOption = False,
+    trained: TrainedOnOption = [],  # noqa: B006 - typer reads it, nothing writes to it
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Rank new rows by their multipliers: what their constraints would cost."""
     from dataclasses import asdict, fields
@@ -55,20 +69,21 @@ def score(
     from pdual.scoring import score as scored
 
     name, file = _named(data)
-    lines = [asdict(item) for item in scored(_restored(run, quiet), file, name)]
+    _check_out(out, replace)
+    lines = [asdict(item) for item in scored(_restored(run, quiet, trained_on(trained)), file, name)]
     columns = {field.name: [line[field.name] for line in lines] for field in fields(Scored)}
     if all(value is None for value in columns["violation"]):
         del columns["violation"]
     return _write("score", columns, out, json, arrays={})
 
 
-def _restored(run: Path, quiet: bool) -> Restored:
+def _restored(run: Path, quiet: bool, named: Mapping[str, Path]) -> Restored:
     from pdual.cli.progress import progress
     from pdual.restoring import restored
 
     shown = progress(quiet, False)
     try:
-        return restored(run, shown)
+        return restored(run, shown, named=named)
     finally:
         shown.close()
 
@@ -109,15 +124,12 @@ def _write(
     command: str, columns: Mapping[str, Sequence[Any]], out: Path | None, json: bool, arrays: Mapping[str, Tensor]
 ) -> int:
     from pdual.cli import failure, output
-    from pdual.dsl.diagnostics import refuse
+    from pdual.runtime.outputs import write_whole
 
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
     if out is not None:
-        kind = out.suffix.lower()
-        if kind not in (".csv", ".jsonl", ".npz"):
-            raise refuse("PD704", option="--out", expected="a file that ends in `.csv`, `.jsonl` or `.npz`", found=out)
         with failure.writing(out):
-            _save(kind, columns, lines, out, arrays)
+            write_whole(out, _content(out.suffix.lower(), columns, lines, arrays))
     if json:
         output.document(command, output.FINE, (), None, file=None if out is None else str(out), rows=lines)
     elif out is None:
@@ -127,22 +139,37 @@ def _write(
     return output.FINE
 
 
-def _save(
-    kind: str, columns: Mapping[str, Sequence[Any]], lines: Sequence[Any], out: Path, arrays: Mapping[str, Tensor]
-) -> None:
+def _check_out(out: Path | None, replace: bool) -> None:
+    """Before anything is computed. Raises PD627 where a file is there already, PD704 for one of another kind."""
+    from pdual.dsl.diagnostics import refuse
+    from pdual.runtime.outputs import check_new
+
+    if out is None:
+        return
+    if out.suffix.lower() not in (".csv", ".jsonl", ".npz"):
+        raise refuse("PD704", option="--out", expected="a file that ends in `.csv`, `.jsonl` or `.npz`", found=out)
+    check_new(out, replace)
+
+
+def _content(
+    kind: str, columns: Mapping[str, Sequence[Any]], lines: Sequence[Any], arrays: Mapping[str, Tensor]
+) -> bytes:
+    import io
     import json
 
     if kind == ".csv":
-        with out.open("w", encoding="utf-8", newline="") as file:
-            _csv(columns, lines, file)
-    elif kind == ".jsonl":
-        out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    else:
-        import numpy as np
+        text = io.StringIO()
+        _csv(columns, lines, text)
+        return text.getvalue().encode("utf-8", errors="surrogateescape")
+    if kind == ".jsonl":
+        return "".join(json.dumps(line) + "\n" for line in lines).encode()
+    import numpy as np
 
-        whole = {name: values.numpy() for name, values in arrays.items()}
-        rest = {name: np.asarray(values) for name, values in columns.items() if not whole or name == "row"}
-        np.savez(out, **(whole | rest))  # type: ignore[arg-type]
+    whole = {name: values.numpy() for name, values in arrays.items()}
+    rest = {name: np.asarray(values) for name, values in columns.items() if not whole or name == "row"}
+    content = io.BytesIO()
+    np.savez(content, **(whole | rest))  # type: ignore[arg-type]
+    return content.getvalue()
 
 
 def _csv(columns: Mapping[str, Sequence[Any]], lines: Sequence[Mapping[str, Any]], stream: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdual.cli.options import JsonOption
+from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 from pdual.cli.rows import RunArgument
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def sensitivity(
     split: Annotated[
         str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)
     ] = None,
+    trained: TrainedOnOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> int:
@@ -62,6 +63,7 @@ def sensitivity(
     from pdual.increases import draw
     from pdual.resolving.plan import RATE, Plan
     from pdual.restoring import restored
+    from pdual.runtime.outputs import check_unsealed
     from pdual.sensitivity import resolve_one
     from pdual.sensitivity import sensitivity as measured
 
@@ -70,13 +72,15 @@ def sensitivity(
             print(words, file=sys.stderr, flush=True)
 
     gc.enable()
+    named = trained_on(trained)
+    figure = run / "sensitivity.svg"
+    check_unsealed(figure)
     with Interrupt() as interrupt:
         plan = Plan(groups, random, size, seeds, outer, epochs, RATE if rate is None else rate)
         if only is not None:
-            resolve_one(restored(run), plan, only, split, interrupt.asked)
+            resolve_one(restored(run, named=named), plan, only, split, interrupt.asked)
             return output.INTERRUPTED if interrupt.came else output.FINE
-        found = measured(restored(run), plan, split, told, interrupt.asked, jobs)
-    figure = run / "sensitivity.svg"
+        found = measured(restored(run, named=named), plan, split, told, interrupt.asked, jobs, named)
     with failure.writing(figure):
         draw(found, figure)
     code = output.INTERRUPTED if interrupt.came else output.FINE

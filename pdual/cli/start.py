@@ -11,9 +11,14 @@ def main() -> None:
     # A command that answers and goes makes little garbage; looking for it is a sixth of its time. `run` and `compare`
     # turn it on again.
     gc.disable()
+    # What this process starts in turn, joblib's workers too, looks for no module in the current folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
     # Looking for pydantic's plug-ins reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from pdual.cli.main import main as command_line
+    from pdual.runtime.parent import end_with_named
+
+    end_with_named()
 
     command_line()
 

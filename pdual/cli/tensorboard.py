@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pdual.cli import failure
 from pdual.dsl.diagnostics import refuse
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ class TensorBoardLog:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise refuse("PD737", package="tensorboard") from None
-        self._writer = SummaryWriter(str(folder / "tensorboard"))
+        self._make = SummaryWriter
+        self._folder = folder / "tensorboard"
+        self._writer: SummaryWriter | None = None
 
     def log(self, line: LogLine) -> None:
-        """One outer iteration."""
+        """One outer iteration; with the first, the files are made. Raises PD713."""
         numbers = {
             name: getattr(line, name)
             for name in (
@@ -43,9 +46,13 @@ class TensorBoardLog:
                 numbers[f"multiplier/{name}"] = family.multiplier
         for name, average in line.averages.items():
             numbers[f"average/{name}"] = average.residual
-        for name, value in numbers.items():
-            self._writer.add_scalar(name, value, line.outer)
+        with failure.writing(self._folder):
+            if self._writer is None:  # not before the run has made its folder its own
+                self._writer = self._make(str(self._folder))
+            for name, value in numbers.items():
+                self._writer.add_scalar(name, value, line.outer)
 
     def close(self) -> None:
         """Bring everything to the disk."""
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()

@@ -15,9 +15,11 @@ from pdual.cli.options import (
     JsonOption,
     MinimizeOption,
     SetOption,
+    TrainedOnOption,
     assignments,
     duals,
     keeps_objective,
+    trained_on,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def verify(
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check one counterexample again.", show_default=False)
     ] = None,
+    trained: TrainedOnOption = [],  # noqa: B006
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> int:
@@ -59,7 +62,8 @@ def verify(
     from pdual.cli import failure
     from pdual.dsl.diagnostics import Refusal
 
-    found = asked(spec, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), run)
+    named = trained_on(trained)
+    found = asked(spec, assignments(sets, "--set"), duals(dual), keeps_objective(minimize), run, named)
     try:
         found.understood.refuse()
         chosen = _chosen(claims, run)

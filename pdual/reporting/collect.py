@@ -24,9 +24,9 @@ LISTED = 60
 AllMeasured = Mapping[str, Mapping[str, Measured]]
 
 
-def collect(path: Path, progress: Progress | None = None) -> RunFacts:
+def collect(path: Path, progress: Progress | None = None, named: Mapping[str, Path] | None = None) -> RunFacts:
     """One pass over every split of a run, and what it shows. Raises what ``restored`` raises."""
-    found = restored(path, progress)
+    found = restored(path, progress, named=named)
     measured: AllMeasured = {split: found.run.measure(split) for split in found.run.splits}
     metrics = _metrics(found, measured)
     verdict = verdicts.verdict(found.run, measured, found.graph.switched_off)

@@ -33,3 +33,10 @@ def inlined(figure: Figure, name: str, title: str, words: str) -> str:
     label = f'role="img" aria-labelledby="{name}-title {name}-words" style="max-width: {float(width[1]) / 72:.2f}in"'
     told = f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-words">{escape(words)}</desc>'
     return f"{head} {label}>{told}{rest}".strip()
+
+
+def whole(figure: Figure) -> str:
+    """A figure that is a file of its own."""
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import sleep
 from types import TracebackType
 
+from pdual.children import GRACE, begin, end
 from pdual.resolving.plan import Plan
 
 #: Seconds between two looks at the processes.
 PAUSE = 0.1
 
 
-def command(run: Path, plan: Plan, split: str, number: int) -> list[str]:
+def command(run: Path, plan: Plan, split: str, number: int, named: Mapping[str, Path]) -> list[str]:
     """The arguments of a process that makes re-solve ``number`` of a plan."""
     options = {
         "groups": plan.groups,
@@ -30,6 +29,7 @@ def command(run: Path, plan: Plan, split: str, number: int) -> list[str]:
         "only": number,
     }
     given = [part for name, value in options.items() if value is not None for part in (f"--{name}", str(value))]
+    given += [part for name, file in named.items() for part in ("--trained-on", f"{name}={file}")]
     return ["sensitivity", str(run), *given, "-q"]
 
 
@@ -48,10 +48,7 @@ class Processes:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._waiting.clear()
-        for process in self._working.values():
-            process.terminate()
-        for process in self._working.values():
-            process.wait()
+        end(list(self._working.values()), 0.0 if kind is not None else GRACE)
 
     def wait(self, number: int, stop: Callable[[], bool]) -> None:
         """Until command ``number`` has ended, whatever came of it, or ``stop``."""
@@ -67,11 +64,4 @@ class Processes:
                 del self._working[number]
         while self._waiting and len(self._working) < self._jobs:
             number, command = self._waiting.pop(0)
-            environment = {"OMP_NUM_THREADS": "1", **os.environ}
-            self._working[number] = subprocess.Popen(
-                [sys.executable, "-m", "pdual.cli.start", *command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-            )
+            self._working[number] = begin(command)

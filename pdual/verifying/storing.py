@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pdual.dsl.diagnostics import refuse
+from pdual.runtime.outputs import check_new, write_whole
 from pdual.verifying.attack import Counterexample
 from pdual.verifying.claim import Case
 from pdual.verifying.claims import CLAIMS
@@ -16,7 +17,7 @@ FOLDER = "counterexamples"
 
 
 def save(counterexample: Counterexample, spec: str, folder: Path) -> Path:
-    """Write a counterexample to ``folder``; the file is named by its claim and content. Raises PD624."""
+    """Write a counterexample to ``folder``; the file is named by its claim and content. Raises PD624, PD627."""
     content = {
         "claim": counterexample.claim.name,
         "about": counterexample.about,
@@ -25,11 +26,15 @@ def save(counterexample: Counterexample, spec: str, folder: Path) -> Path:
         "spec": spec,
     }
     text = json.dumps(content, indent=1, ensure_ascii=False)
-    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    name = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:8]
     path = folder / f"{counterexample.claim.name}-{name}.json"
+    content = (text + "\n").encode("utf-8", errors="surrogatepass")
     try:
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
+            return path
+        check_new(path)
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
+        write_whole(path, content)
     except OSError as error:
         raise refuse("PD624", path=path, reason=error.strerror or error) from None
     return path
@@ -45,5 +50,5 @@ def load(path: Path) -> tuple[str, str, Case]:
         content: dict[str, Any] = json.loads(written)
         claim = CLAIMS[content["claim"]]
         return claim.name, str(content["about"]), claim.kind.of_json(content["case"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise refuse("PD621", file=path, reason="it does not hold a counterexample") from None

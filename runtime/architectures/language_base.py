@@ -19,6 +19,7 @@ from torch import nn
 from pdual.dsl.declarations.architecture_causal_lm import CausalLmSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.foreign import check_folder, only_read
 from pdual.runtime.hub import unreachable
 
 #: The state of a run that a language model is taken from, as ``pdual.runtime.folder`` writes it.
@@ -58,12 +59,21 @@ def load_base(base: str, span: Span) -> Base:
     silent = None if folder.is_dir() else unreachable(base)
     local = silent is not None  # what was downloaded once is enough
     try:
-        config = AutoConfig.from_pretrained(where, local_files_only=local)
-        _without_dropout(config)
-        tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=local)
-        model = AutoModelForCausalLM.from_pretrained(
-            where, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=local
-        )
+        if folder.is_dir():
+            check_folder(folder)
+        careful = {"local_files_only": local, "trust_remote_code": False}
+        with only_read(folder if folder.is_dir() else None):
+            config = AutoConfig.from_pretrained(where, **careful)
+            _without_dropout(config)
+            tokenizer = AutoTokenizer.from_pretrained(where, **careful)
+            model, told = AutoModelForCausalLM.from_pretrained(
+                where, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **careful
+            )
+        lacking = sorted({str(name) for name in told.get("missing_keys") or ()})
+        if lacking:  # they would be random numbers
+            raise ValueError(
+                f"its weights lack `{lacking[0]}`" + (f" and {len(lacking) - 1} more" if lacking[1:] else "")
+            )
     except Exception as error:  # hubs, files and formats fail in ways of their own
         raise _unusable(base, folder.is_dir(), silent or _line(error), span) from None
     finally:

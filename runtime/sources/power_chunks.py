@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -10,10 +12,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from pdual.runtime.context import Progress
+from pdual.runtime.parent import end_with
 from pdual.runtime.sources.power_cache import ChunkStore, Solved
 from pdual.runtime.sources.power_grid import Complexes, Grid
 from pdual.runtime.sources.power_optimum import PowerSolver
 from pdual.runtime.sources.power_record import record_of, record_width
+
+_SAFE = "PYTHONSAFEPATH"
 
 
 @dataclass(frozen=True)
@@ -51,21 +56,44 @@ def _solved(problem: GridProblem, loads: Mapping[int, Complexes], workers: int) 
     """Each chunk with its number, in the order they end; what it holds does not depend on ``workers``."""
     waiting = dict(loads)
     if workers > 1 and len(waiting) > 1:
-        tasks = [delayed(_task)(problem, index, part) for index, part in loads.items()]
+        tasks = [delayed(_task)(problem, index, part, os.getpid()) for index, part in loads.items()]
         try:
             # joblib: unlike those of a spawned pool, its workers do not run the caller's main script again
             pool = Parallel(min(workers, len(tasks)), return_as="generator_unordered", batch_size=1)
-            for index, chunk in pool(tasks):
-                del waiting[index]
-                yield index, chunk
+            with _safe_path():
+                for index, chunk in pool(tasks):
+                    del waiting[index]
+                    yield index, chunk
         except (OSError, ImportError, RuntimeError):
             pass  # some sandboxes allow no second process: what is left is solved here
     for index, part in waiting.items():
         yield _task(problem, index, part)
 
 
-def _task(problem: GridProblem, index: int, loads: Complexes) -> tuple[int, Solved]:
+def _task(problem: GridProblem, index: int, loads: Complexes, parent: int | None = None) -> tuple[int, Solved]:
+    if parent is not None:
+        _end_with(parent)
     return index, solve_chunk(problem, loads)
+
+
+@lru_cache(maxsize=1)
+def _end_with(parent: int) -> None:
+    """Once in a worker: joblib's own go on for minutes when the process that they work for is killed."""
+    end_with(parent)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Processes that are started look for no module in the current folder, whoever uses pdual from Python."""
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_SAFE, None)
+        else:
+            os.environ[_SAFE] = before
 
 
 def solve_chunk(problem: GridProblem, loads: Complexes) -> Solved:

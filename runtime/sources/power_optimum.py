@@ -17,6 +17,8 @@ INFEASIBLE = "Infeasible_Problem_Detected"
 _INTERRUPTED = ("User_Requested_Stop", "NonIpopt_Exception_Thrown")
 
 _OPTIONS: dict[str, Any] = {
+    # A file `ipopt.opt` in the current folder would be read: it sets tolerances, names files to write and libraries to load.
+    "option_file_name": "",
     "print_level": 0,
     "sb": "yes",
     "tol": 1e-8,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.foreign import check_encoder, only_read
 from pdual.runtime.hub import unreachable
 
 PACKAGE = "sentence-transformers"
@@ -27,8 +29,12 @@ def load_encoder(name: str, count: int, folder: Path | None, span: Span) -> Enco
     try:
         from sentence_transformers import SentenceTransformer
 
-        silent = None if Path(name).is_dir() else unreachable(name)
-        model = SentenceTransformer(name, local_files_only=silent is not None)
+        own = Path(name) if Path(name).is_dir() else None
+        silent = None if own is not None else unreachable(name)
+        if own is not None:
+            check_encoder(own)
+        with only_read(own):
+            model = SentenceTransformer(name, local_files_only=silent is not None, **_careful(SentenceTransformer))
         # Positions beyond those that it was trained with are none: it may allow fewer.
         model.max_seq_length = min(TOKENS, _positions(model))
     except ModuleNotFoundError as error:
@@ -43,6 +49,13 @@ def load_encoder(name: str, count: int, folder: Path | None, span: Span) -> Enco
         return model.encode(list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False)
 
     return encode
+
+
+def _careful(kind: Any) -> dict[str, Any]:
+    """Settings that say once more what is so by default in some versions only: no code of a model's own, and no pickled weights."""
+    known = inspect.signature(kind).parameters
+    careful = {"trust_remote_code": False, "model_kwargs": {"use_safetensors": True}}
+    return {name: value for name, value in careful.items() if name in known}
 
 
 def _positions(model: Any) -> int:

@@ -13,7 +13,7 @@ from small_problems import logged, recorded
 
 from pdual.dsl.diagnostics import Diagnostic, Refusal
 from pdual.runtime import checkpoint, folder
-from pdual.runtime.checkpoint import DIGESTS, STATE, TENSORS
+from pdual.runtime.checkpoint import DIGESTS, FRESH, OLD, STATE, TENSORS
 from pdual.runtime.folder import CHECKPOINT, LOG, RUN, RunFolder
 
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_a_version_without_digests_is_loaded(run: RunFolder) -> 
 @pytest.mark.parametrize("moment", ["before the renames", "between the renames", "after the renames"])
 def test_a_death_at_any_moment_of_a_save_loses_nothing(run: RunFolder, moment: str) -> None:
     """What a killed save leaves behind is loaded, and the next save cleans up."""
-    current, old, fresh = (run.path / (CHECKPOINT + suffix) for suffix in ("", ".old", ".new"))
+    current, old, fresh = (run.path / (CHECKPOINT + suffix) for suffix in ("", OLD, FRESH))
     expected = 1.0
     if moment == "before the renames":
         shutil.copytree(current, fresh)
