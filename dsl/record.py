@@ -109,24 +109,15 @@ else:
 
     def _compiled(name: str, every: tuple[Any, ...]) -> Any:
         """``__init__`` of a class with these fields, as the standard decorator writes it."""
-        names: dict[str, Any] = {"put": object.__setattr__, "missing": MISSING}
-        heads: dict[bool, list[str]] = {False: [], True: []}
-        lines = []
-        for item in every:
-            default = ""
-            if item.default_factory is not MISSING:
-                names[f"make_{item.name}"] = item.default_factory
-                default = "=missing"
-                lines.append(f" if {item.name} is missing: {item.name} = make_{item.name}()")
-            elif item.default is not MISSING:
-                names[f"default_{item.name}"] = item.default
-                default = f"=default_{item.name}"
-            heads[item.kw_only].append(item.name + default)
-            lines.append(f" put(self, {item.name!r}, {item.name})")
-        arguments = ", ".join(["self", *heads[False], *(["*", *heads[True]] if heads[True] else [])])
-        exec(f"def __init__({arguments}):\n" + "\n".join(lines or [" pass"]), names)
-        names["__init__"].__qualname__ = f"{name}.__init__"
-        return names["__init__"]
+        again = {
+            item.name: field(default=item.default, kw_only=item.kw_only)
+            if item.default_factory is MISSING
+            else field(default_factory=item.default_factory, kw_only=item.kw_only)
+            for item in every
+        }
+        content = {"__annotations__": {item.name: item.type for item in every}, "__qualname__": name, **again}
+        twin = dataclasses.dataclass(frozen=True, repr=False, eq=False, match_args=False)(type(name, (), content))
+        return twin.__init__
 
 
 __all__ = ["record"]

@@ -55,5 +55,6 @@ class Source:
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its line break."""
-        start = self._line_starts[number - 1]
-        return self.text[start : end_of_line(self.text, start)]
+        starts = self._line_starts
+        following = starts[number] if number < len(starts) else None
+        return self.text[starts[number - 1] : following].rstrip("\r\n")

@@ -58,3 +58,27 @@ def test_wrong_arguments_are_refused() -> None:
     for arguments, named in (((), {}), ((1, 2, 3), {}), ((1,), {"first": 1}), ((1,), {"third": 1})):
         with pytest.raises(TypeError, match="Pair"):
             make(*arguments, **named)
+
+
+def test_a_class_with_many_instances_goes_on_as_before() -> None:
+    """From some number of instances on, ``__init__`` is another one."""
+
+    @record(frozen=True, slots=True)
+    class Often:
+        first: int
+        second: Any = 2
+        noted: list[str] = field(default_factory=list, compare=False, repr=False, kw_only=True)
+
+    make: Any = Often
+    before = Often.__init__
+    made = [make(number, noted=[str(number)]) for number in range(1_500)]
+    assert Often.__init__ is not before
+    assert made == [make(number) for number in range(1_500)]
+    assert made[-1] == replace(made[0], first=1_499)
+    assert (made[-1].noted, make(1).noted, make(1).second) == (["1499"], [], 2)
+    assert make(1).noted is not make(1).noted
+    for arguments, named in (((), {}), ((1, 2, 3), {}), ((1,), {"first": 1}), ((1,), {"third": 1})):
+        with pytest.raises(TypeError, match="Often"):
+            make(*arguments, **named)
+    with pytest.raises(FrozenInstanceError):
+        made[0].first = 2
