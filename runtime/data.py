@@ -104,7 +104,8 @@ class ColumnTable:
 
     A column named in ``levels`` is held as bytes, and a batch has byte / level - shift in their place, of type ``dtype``:
     images take a quarter of the memory. Whoever wants values reads batches. ``texts``: columns of texts, of which a batch has a
-    list. ``standards``: by what the standardised fields among the columns were, and fields of new rows are to be.
+    list. ``standards``: by what the standardised fields among the columns were, and fields of new rows are to be. ``called``: of ids
+    that are texts, the text by the number that stands for it.
     """
 
     columns: Mapping[str, Tensor]
@@ -117,6 +118,7 @@ class ColumnTable:
     dtype: torch.dtype = torch.float64
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     standards: Mapping[str, Standard] = field(default_factory=dict)
+    called: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(sum(len(ids) for ids in self.splits.values()))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pdual.compiler.graph import Grouping
 from pdual.compiler.program import ROWS
-from pdual.runtime.data import RowBatch, Table, with_groups
+from pdual.runtime.data import ColumnTable, RowBatch, Table, with_groups
 
 #: Rows read at once to learn their groups.
 PIECE = 4096
@@ -103,4 +103,5 @@ def group_codes(table: Table, ids: Tensor, field: str) -> tuple[Tensor, list[str
         return torch.tensor([places[text] for text in texts], dtype=torch.long, device=ids.device), names
     column = torch.cat(pieces) if pieces else ids  # type: ignore[arg-type]
     found, codes = torch.unique(column, return_inverse=True)
-    return codes, [str(value).lower() if isinstance(value, bool) else str(value) for value in found.tolist()]
+    called = table.called.get(field, {}) if isinstance(table, ColumnTable) else {}
+    return codes, [called.get(v, str(v)) if not isinstance(v, bool) else str(v).lower() for v in found.tolist()]

@@ -110,10 +110,10 @@ def read_unseen(
     )
     if all(isinstance(item.type, ArrayType) for item in data.fields) or data.source is None:
         wanted = {name for name in own.fields if _parts(own.fields[name]) & needed}
-        found, texts = read_fields(own, file, wanted, standards)
+        found, texts, called = read_fields(own, file, wanted, standards)
         columns = standardised(found, own.fields, standards, file)
         ids = torch.arange(len(next(iter((*columns.values(), *texts.values())))))
-        return ColumnTable(columns, {"new": ids}, str(file), texts=texts)
+        return ColumnTable(columns, {"new": ids}, str(file), texts=texts, called=called)
     table: Table = named(sources()[data.source].builder)(data.settings, own)
     return table
 

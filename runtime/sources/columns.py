@@ -1,20 +1,38 @@
-"""Columns of a file of rows, as lists or arrays: csv, jsonl, npz, parquet, safetensors. Nothing in a file is executed."""
+"""Columns of a file of rows, as lists or arrays: csv, tsv, jsonl, npz, parquet, safetensors. Nothing in a file is executed."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from pdual.dsl.diagnostics import refuse
+from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
+from pdual.runtime.sources.array_files import DAMAGED, Arrays
+from pdual.runtime.sources.text_files import json_lines, separated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+
+class Lazy(Mapping[str, Any]):
+    """Columns that are made when they are asked for: one that no field reads may be anything."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, name: str) -> Any:
+        return self._makers[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def read_columns(path: Path, span: Span) -> Columns:
@@ -27,38 +45,14 @@ def read_columns(path: Path, span: Span) -> Columns:
         raise refuse("PD532", span, file=path, types=", ".join(sorted(_READERS)))
     try:
         return reader(path)
-    except (OSError, ValueError, KeyError, TypeError, csv.Error, UnicodeDecodeError) as error:
-        raise refuse("PD533", span, file=path, reason=str(error).splitlines()[0] if str(error) else error) from None
+    except DAMAGED as error:
+        raise unreadable(path, span, error) from None
 
 
-def _csv(path: Path) -> Columns:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
-        header = next(reader, None)
-        if header is None:
-            raise ValueError("it is empty")
-        rows = [row for row in reader if row]
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise ValueError(f"line {number} has {len(row)} values, the header has {len(header)}")
-    names = [name.strip() for name in header]
-    doubled = next((name for name in names if names.count(name) > 1), None)
-    if doubled is not None:
-        raise ValueError(f"its header names `{doubled}` twice")
-    return {name: [row[place].strip() for row in rows] for place, name in enumerate(names)}
-
-
-def _jsonl(path: Path) -> Columns:
-    with path.open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file if line.strip()]
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("every line should be a JSON object, and there should be one")
-    return {name: [row.get(name) for row in rows] for name in rows[0]}
-
-
-def _npz(path: Path) -> Columns:
-    with np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+def unreadable(path: Path, span: Span, error: Exception) -> Refusal:
+    """The refusal (PD533) of a file for what its reader said."""
+    said = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return refuse("PD533", span, file=path, reason=said.splitlines()[0] if said else type(error).__name__)
 
 
 def _parquet(path: Path) -> Columns:
@@ -68,23 +62,38 @@ def _parquet(path: Path) -> Columns:
         table = parquet.read_table(path)
     except ArrowException as error:
         raise ValueError(str(error)) from None
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+    return Lazy({name: functools.partial(_pylist, table, name) for name in table.column_names})
+
+
+def _pylist(table: Any, name: str) -> list[Any]:
+    found: list[Any] = table.column(name).to_pylist()
+    return found
 
 
 def _safetensors(path: Path) -> Columns:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors import SafetensorError, safe_open
 
     try:
-        return {name: array.tolist() for name, array in load_file(path).items()}
+        with safe_open(path, "pt") as file:
+            return Lazy({name: functools.partial(_tensor, path, name) for name in file.keys()})  # noqa: SIM118
     except SafetensorError as error:
         raise ValueError(str(error)) from None
 
 
+def _tensor(path: Path, name: str) -> Any:
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        tensor = file.get_tensor(name)
+    return (tensor.double() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+
+
 _READERS: Mapping[str, Callable[[Path], Columns]] = {
-    ".csv": _csv,
-    ".jsonl": _jsonl,
-    ".npz": _npz,
+    ".csv": separated,
+    ".jsonl": json_lines,
+    ".npz": Arrays,
     ".parquet": _parquet,
     ".safetensors": _safetensors,
+    ".tsv": separated,
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,12 +22,24 @@ from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
 from pdual.runtime.limits import bounds_of, limits_of, rows_named
-from pdual.runtime.sources.columns import Columns, read_columns
+from pdual.runtime.sources import scalars
+from pdual.runtime.sources.array_files import DAMAGED
+from pdual.runtime.sources.columns import Columns, read_columns, unreadable
 from pdual.runtime.sources.divide import divide
 from pdual.runtime.sources.words import advice
 from pdual.runtime.standards import learned, standardised
 
 _REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
+
+
+class Fields(NamedTuple):
+    """Declared fields of some rows: ``columns`` by part, [rows, *axes]; ``texts``; ``called``: of fields that are ids, the texts of those
+    that are no whole numbers, by the number that stands for them.
+    """
+
+    columns: dict[str, Tensor]
+    texts: dict[str, Sequence[str]]
+    called: dict[str, Mapping[int, str]]
 
 
 def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
@@ -36,7 +48,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     """
     path = _path(settings, context)
     names = [item.name for item in settings.standardised]
-    found, texts = read_fields(context, path, set(context.fields), names)
+    found, texts, called = read_fields(context, path, set(context.fields), names)
     total = len(next(iter((*found.values(), *texts.values()))))
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
@@ -44,18 +56,18 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     splits = divide(total, settings.split, settings.seed)
     standards = {name: learned(context.fields[name], found[name], splits["train"], path) for name in names}
     columns = standardised(found, context.fields, standards, path)
-    return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards)
+    return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards, called=called)
 
 
-def read_fields(
-    context: SourceContext, path: Path, needed: Set[str], unbounded: Collection[str] = ()
-) -> tuple[dict[str, Tensor], dict[str, Sequence[str]]]:
-    """The declared fields of ``context`` as columns by part, [rows, *axes], and those that are texts: those that are ``needed``,
-    and others where the file has them. Ranges of ``unbounded`` fields are not of what stands in the file. Raises PD531 to PD535.
+def read_fields(context: SourceContext, path: Path, needed: Set[str], unbounded: Collection[str] = ()) -> Fields:
+    """The declared fields of ``context``: those that are ``needed``, and others where the file has them.
+
+    Ranges of ``unbounded`` fields are not of what stands in the file. Raises PD531 to PD535.
     """
     columns = read_columns(path, context.span)
     found: dict[str, Tensor] = {}
     texts: dict[str, Sequence[str]] = {}
+    called: dict[str, Mapping[int, str]] = {}
     for name, field in context.fields.items():
         if name in unbounded:
             field = replace(field, low=None, high=None)
@@ -67,7 +79,10 @@ def read_fields(
         for part in part_names(name, field.type):
             written = f"{field.column or name}{part.removeprefix(name)}"
             if name in needed or written in columns or f"{written}.0" in columns:
-                found[part] = _column(part, field, columns, path, context)
+                values = _values(written, field, columns, path)
+                found[part] = _column(values, field, path, context)
+                if field.type.element is Kind.ID:
+                    called[part] = _called(values, found[part], field, path)
     rows = {len(column) for column in (*found.values(), *texts.values())}
     if len(rows) != 1 or rows == {0}:
         raise refuse(
@@ -76,7 +91,16 @@ def read_fields(
             file=path,
             reason="its columns differ in length" if len(rows) > 1 else "it has no rows",
         )
-    return found, texts
+    return Fields(found, texts, called)
+
+
+def _called(values: Sequence[Any], codes: Tensor, field: TypedField, path: Path) -> Mapping[int, str]:
+    """What the ids of a column are called. Raises PD533 in the one case of many billions in which two cannot be told apart."""
+    flat = [item for value in values for item in scalars.flat(value)]
+    called = scalars.named(flat, codes.reshape(-1).tolist())
+    if called is None:
+        raise unreadable(path, field.span, ValueError(f"two ids of `{field.name}` have the same digest: rename one"))
+    return called
 
 
 def _path(settings: BoundSettings, context: SourceContext) -> Path:
@@ -87,28 +111,28 @@ def _path(settings: BoundSettings, context: SourceContext) -> Path:
     raise refuse("PD530", context.span, data=context.name)
 
 
-def _column(part: str, field: TypedField, columns: Columns, path: Path, context: SourceContext) -> Tensor:
+def _column(values: Sequence[Any], field: TypedField, path: Path, context: SourceContext) -> Tensor:
     assert isinstance(field.type, ArrayType)
-    suffix = part.removeprefix(field.name)
-    values = _values(f"{field.column or field.name}{suffix}", field, columns, path)
     element = field.type.element
     shape = _shape(field, context)
     parse: Callable[[Any], Any]
     if isinstance(element, MemberOf):
         labels = context.sets.get(element.set, ())
-        parse, kind, what = _member(labels), torch.int64, f"members of `{element.set}`"
+        parse, kind, what = scalars.member(labels), torch.int64, f"members of `{element.set}`"
     elif element is Kind.BOOL:
-        parse, kind, what = _truth, torch.bool, "truth values"
-    elif element in (Kind.INT, Kind.ID):
-        parse, kind, what = _whole, torch.int64, "whole numbers"
+        parse, kind, what = scalars.truth, torch.bool, "truth values"
+    elif element is Kind.ID:
+        parse, kind, what = scalars.identity, torch.int64, "ids: texts, or whole numbers"
+    elif element is Kind.INT:
+        parse, kind, what = scalars.whole, torch.int64, "whole numbers of 64 bits"
     else:
-        parse, kind, what = _number(field), torch.float64, _numbers(field)
+        parse, kind, what = scalars.within(field.low, field.high), torch.float64, _numbers(field)
     numbers = _numbers_at_once(values, field, shape)
     if numbers is not None:
         return numbers
     if shape:
         what = f"{prod(shape)} {what}"
-    parsed = [_flat(value, parse, prod(shape)) for value in values]
+    parsed = [_parsed(value, parse, prod(shape)) for value in values]
     bad = [row for row, value in enumerate(parsed) if value is None]
     if bad:
         raise _misfit(field, what, values, bad, path, context.sets)
@@ -119,24 +143,39 @@ def _texts(field: TypedField, columns: Columns, path: Path) -> Sequence[str]:
     """A column of texts; what is no text is none: a number that a text is wanted of is likely another column."""
     values = _values(field.column or field.name, field, columns, path)
     found = [value.item() if hasattr(value, "item") else value for value in values]
-    bad = [row for row, value in enumerate(found) if not isinstance(value, str)]
+    bad = [row for row, value in enumerate(found) if not isinstance(value, str) or not _is_text(value)]
     if bad:
         raise _misfit(field, "texts", found, bad, path, {})
     return found
 
 
+def _is_text(value: str) -> bool:
+    """Whether there is a text for it in UTF-8: JSON can write halves of letters."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value) if not value.isascii() else True
+
+
 def _values(column: str, field: TypedField, columns: Columns, path: Path) -> Sequence[Any]:
     """One column, or an array from columns ``x.0``, ``x.1``, ..."""
-    if column in columns:
-        return columns[column]
-    spread: list[Sequence[Any]] = []
-    while f"{column}.{len(spread)}" in columns:
-        spread.append(columns[f"{column}.{len(spread)}"])
+    try:
+        if column in columns:
+            return _with_rows(columns[column])
+        spread: list[Sequence[Any]] = []
+        while f"{column}.{len(spread)}" in columns:
+            spread.append(_with_rows(columns[f"{column}.{len(spread)}"]))
+    except DAMAGED as error:
+        raise unreadable(path, field.span, error) from None
     if spread:
         return [list(row) for row in zip(*spread, strict=True)]
     shown = ", ".join(f"`{name}`" for name in list(columns)[:12])
     near = nearest(column, columns)
     raise refuse("PD534", field.span, file=path, column=column, field=field.name, columns=shown, near=near)
+
+
+def _with_rows(values: Any) -> Sequence[Any]:
+    if getattr(values, "ndim", 1) == 0:
+        raise ValueError("a column that a field reads is one value and has no rows")
+    found: Sequence[Any] = values
+    return found
 
 
 def _shape(field: TypedField, context: SourceContext) -> tuple[int, ...]:
@@ -160,68 +199,18 @@ def _numbers_at_once(values: Any, field: TypedField, shape: tuple[int, ...]) -> 
     inside = np.isfinite(values) & (values >= low) & (values <= high)
     if values.shape != (len(values), *shape) or not inside.all():
         return None
-    return torch.tensor(values, dtype=torch.float64)
+    return torch.from_numpy(np.array(values, dtype=np.float64))
 
 
-def _flat(value: Any, parse: Callable[[Any], Any], count: int) -> list[Any] | None:
+def _parsed(value: Any, parse: Callable[[Any], Any], count: int) -> list[Any] | None:
     """All numbers of one row, None where one does not fit or their count is wrong."""
-    pending, found = [value], []
-    while pending:
-        item = pending.pop(0)
-        if isinstance(item, list | tuple) or (hasattr(item, "tolist") and bool(getattr(item, "ndim", 0))):
-            pending = [*item, *pending]
-            continue
-        parsed = parse(item.item() if hasattr(item, "item") else item)
-        if parsed is None:
-            return None
-        found.append(parsed)
-    return found if len(found) == count else None
-
-
-def _number(field: TypedField) -> Callable[[Any], float | None]:
-    def parse(value: Any) -> float | None:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            return None
-        inside = (field.low is None or number >= field.low) and (field.high is None or number <= field.high)
-        return number if isfinite(number) and inside else None
-
-    return parse
+    found = [parse(item) for item in scalars.flat(value)]
+    return found if len(found) == count and None not in found else None
 
 
 def _numbers(field: TypedField) -> str:
     limits = limits_of(field)
     return f"finite numbers, {limits}" if limits else "finite numbers"
-
-
-def _whole(value: Any) -> int | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if isfinite(number) and number.is_integer() else None
-
-
-_TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-
-
-def _truth(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    whole = _whole(value)
-    return _TRUTHS.get(str(whole) if whole is not None else str(value).lower())
-
-
-def _member(labels: Sequence[str]) -> Callable[[Any], int | None]:
-    places = {label: place for place, label in enumerate(labels)}
-
-    def parse(value: Any) -> int | None:
-        whole = _whole(value)
-        found = places.get(str(value).strip())
-        return found if found is not None else places.get(str(whole)) if whole is not None else None
-
-    return parse
 
 
 def _misfit(

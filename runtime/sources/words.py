@@ -11,6 +11,7 @@ from pdual.dsl.parser import parse
 from pdual.dsl.spans import Source
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import ArrayType, Kind, MemberOf
+from pdual.runtime.sources.scalars import number
 
 #: Members that a declaration is written out for; a column of more words is more likely a key than a category.
 MOST = 12
@@ -28,7 +29,7 @@ def advice(field: TypedField, values: Sequence[Any], bad: Sequence[int], sets: M
     element = field.type.element
     if isinstance(element, MemberOf):
         return _of_a_set(element.set, values[bad[0]], sets.get(element.set, ()))
-    if element not in (Kind.REAL, Kind.INT, Kind.ID):
+    if element not in (Kind.REAL, Kind.INT):
         return {}
     words = list(dict.fromkeys(word.strip() for value in values for word in _texts(value)))
     if len(bad) < len(values) or not words or any(_is_number(word) for word in words):
@@ -36,7 +37,7 @@ def advice(field: TypedField, values: Sequence[Any], bad: Sequence[int], sets: M
     shown = ", ".join(f"`{word}`" for word in words[:SHOWN]) + (", ..." if len(words) > SHOWN else "")
     found: dict[str, object] = {"words": shown, "kinds": len(words)}
     if len(words) > MOST:
-        return found | {"key": "an `id` is a whole number" if element is Kind.ID else "words have no order"}
+        return found | {"key": "words have no order"}
     fits = next((name for name, labels in sets.items() if set(words) <= set(labels)), None)
     name = fits or _new_name(field.name, sets)
     retyped = f"{field.name}: {replace(field.type, element=MemberOf(name))}"
@@ -66,11 +67,7 @@ def _texts(value: Any) -> Sequence[str]:
 
 
 def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return number(word) is not None
 
 
 def _new_name(field: str, sets: Mapping[str, Sequence[str]]) -> str:

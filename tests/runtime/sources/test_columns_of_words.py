@@ -44,7 +44,7 @@ def told(folder: Path, field: str, column: list[str], sets: str = "", name: str 
 WORDS = ["north", "south", "north", "east"]
 
 
-@pytest.mark.parametrize("kind", ["real", "real in [0, 1]", "int", "id"])
+@pytest.mark.parametrize("kind", ["real", "real in [0, 1]", "int"])
 def test_a_column_of_words_is_a_set(tmp_path: Path, kind: str) -> None:
     notes, advice = told(tmp_path, f"k: {kind}", WORDS)
     assert notes[1] == "its 3 words are `north`, `south`, `east`"
@@ -54,28 +54,35 @@ def test_a_column_of_words_is_a_set(tmp_path: Path, kind: str) -> None:
     assert found.batch(torch.arange(4)).values["k"].tolist() == [0, 1, 0, 2]
 
 
+def test_ids_may_be_words(tmp_path: Path) -> None:
+    found = table(tmp_path, "k: id", WORDS).batch(torch.arange(4)).values["k"]
+    assert isinstance(found, torch.Tensor)
+    assert found[0] == found[2]
+    assert len(set(found.tolist())) == 3
+
+
 def test_names_that_are_taken(tmp_path: Path) -> None:
     assert (
-        told(tmp_path, "k: id", WORDS, "set k = 0..2\n")[1]
+        told(tmp_path, "k: int", WORDS, "set k = 0..2\n")[1]
         == "declare `set k_kind = { north, south, east }`, and `k: k_kind`"
     )
-    assert told(tmp_path, "id: id", WORDS, name="id")[1].startswith("declare `set id_kind = {")
+    assert told(tmp_path, "id: real", WORDS, name="id")[1].startswith("declare `set id_kind = {")
     there = "set side = { west, north, south, east }\n"
-    assert told(tmp_path, "k: id", WORDS, there)[1] == "declare `k: side`, since that set has these members"
+    assert told(tmp_path, "k: int", WORDS, there)[1] == "declare `k: side`, since that set has these members"
     assert table(tmp_path, "k: side", WORDS, there).batch(torch.arange(2)).values["k"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("words", [["new york", "rome"], ["data", "over"], ["a-b", "c"]])
 def test_words_that_no_set_can_list(tmp_path: Path, words: list[str]) -> None:
-    assert told(tmp_path, "k: id", words)[1].startswith("replace the words by numbers in the file, or by names")
+    assert told(tmp_path, "k: int", words)[1].startswith("replace the words by numbers in the file, or by names")
 
 
 def test_a_key_of_many_words(tmp_path: Path) -> None:
-    notes, advice = told(tmp_path, "k: id", [f"row_{place}" for place in range(20)])
+    notes, advice = told(tmp_path, "k: int", [f"row_{place}" for place in range(20)])
     assert notes[1].startswith("its 20 words are `row_0`, `row_1`,")
     assert notes[1].endswith("`row_7`, ...")
     assert advice.startswith(
-        "leave the field out where nothing reads it, or replace the words by numbers in the file: an `id`"
+        "leave the field out where nothing reads it, or replace the words by numbers in the file: words"
     )
 
 

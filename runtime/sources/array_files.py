@@ -1,0 +1,107 @@
+"""Arrays of an npz file, read one by one when they are asked for. Nothing in a file is executed, and nothing is allocated on its word."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+#: What deflate makes of one byte at most, and what a head may add.
+_DENSEST, _HEAD = 1_100, 100_000
+
+#: What zipfile, zlib and numpy raise for a file that is damaged, encrypted or packed in a way that they do not know.
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError, OverflowError,
+    MemoryError, SyntaxError, IndexError,
+)  # fmt: skip
+
+
+class Arrays(Mapping[str, Any]):
+    """The arrays of an npz file by name, of native byte order; complex ones as ``name.re`` and ``name.im``. Raises ValueError for one
+    that cannot be read, when it is asked for: an array that no field reads may be anything.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._types: dict[str, np.dtype[Any] | None] = {}
+        with zipfile.ZipFile(path) as archive:
+            for item in archive.infolist():
+                if item.filename.endswith(".npy"):
+                    self._types[item.filename.removesuffix(".npy")] = _type(archive, item)
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        stored, _, part = name.rpartition(".")
+        if name in self._types and not self._is_complex(name):
+            return self._read(name)
+        if part in ("re", "im") and self._is_complex(stored):
+            array = self._read(stored)
+            return np.ascontiguousarray(array.real if part == "re" else array.imag)
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._types:
+            yield from (f"{name}.re", f"{name}.im") if self._is_complex(name) else (name,)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _is_complex(self, name: str) -> bool:
+        found = self._types.get(name)
+        return found is not None and found.kind == "c"
+
+    def _read(self, name: str) -> np.ndarray[Any, Any]:
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                return _array(archive, archive.getinfo(f"{name}.npy"))
+        except DAMAGED as error:
+            raise ValueError(f"its array `{name}` is damaged: {error}") from None
+
+
+def _type(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.dtype[Any] | None:
+    """The type that an array's head names; None where it has none."""
+    try:
+        with archive.open(item) as file:
+            return _head(file)[1]
+    except DAMAGED:
+        return None
+
+
+def _head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = npy.read_magic(file)
+    if version == (1, 0):
+        shape, _, kind = npy.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, kind = npy.read_array_header_2_0(file)
+    else:
+        raise ValueError(f"version {version} of the format is not known")
+    return shape, kind
+
+
+def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    with archive.open(item) as file:
+        shape, kind = _head(file)
+    if kind.hasobject:
+        raise ValueError("it holds Python objects, which are not read")
+    if kind.names is not None:
+        raise ValueError(f"it holds records of {', '.join(kind.names)}: save each as an array of its own")
+    if not shape:
+        raise ValueError("it is one value and has no rows")
+    needed = prod(shape) * kind.itemsize
+    if needed > item.file_size or item.file_size > item.compress_size * _DENSEST + _HEAD:
+        raise ValueError(f"its head claims {needed:,} bytes, and {item.compress_size:,} are there")
+    with archive.open(item) as file:
+        array = npy.read_array(file, allow_pickle=False)
+    if kind.kind in "fc" and kind.itemsize > (16 if kind.kind == "c" else 8):
+        return array.astype(np.complex128 if kind.kind == "c" else np.float64)
+    if kind.kind == "S":
+        return np.char.decode(array, "utf-8")
+    return array.astype(kind.newbyteorder("="), copy=False)
