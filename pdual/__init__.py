@@ -15,10 +15,21 @@ if not (_HERE / "dsl").exists():
     __path__.append(str(_HERE.parent))
 
 if TYPE_CHECKING:
-    from pdual.api import Problem, ProblemError, ProblemWarning, Run, load
+    from pdual.api import Problem, Run, load
+    from pdual.errors import ArgumentError, Error, ProblemError, ProblemWarning, UnknownName
 
 __version__ = "0.1.0"
-__all__ = ["Problem", "ProblemError", "ProblemWarning", "Run", "__version__", "load"]
+__all__ = [
+    "ArgumentError",
+    "Error",
+    "Problem",
+    "ProblemError",
+    "ProblemWarning",
+    "Run",
+    "UnknownName",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:
