@@ -16,7 +16,7 @@ if not (_HERE / "dsl").exists():
 
 if TYPE_CHECKING:
     from pdual.api import Problem, Run, load
-    from pdual.errors import ArgumentError, Error, ProblemError, ProblemWarning, UnknownName
+    from pdual.errors import ArgumentError, Error, ProblemError, ProblemWarning, UnknownNameError
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "ProblemError",
     "ProblemWarning",
     "Run",
-    "UnknownName",
+    "UnknownNameError",
     "__version__",
     "load",
 ]
@@ -35,6 +35,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pdual' has no attribute '{name}'")
-    from pdual import api
+    from pdual import api, errors
 
-    return getattr(api, name)
+    return getattr(api if hasattr(api, name) else errors, name)

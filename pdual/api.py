@@ -14,7 +14,7 @@ from pdual.dsl import typed
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Source
-from pdual.errors import ArgumentError, Error, ProblemError, ProblemWarning, UnknownName, told, warn
+from pdual.errors import told, warn
 from pdual.finding import find
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions

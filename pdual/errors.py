@@ -34,7 +34,7 @@ class ArgumentError(ProblemError, TypeError, ValueError):
     """An argument that a function cannot take."""
 
 
-class UnknownName(ArgumentError, KeyError):
+class UnknownNameError(ArgumentError, KeyError):
     """A name that is not there: of a model, a field, a split, a data set."""
 
 
@@ -49,7 +49,7 @@ _OF_ARGUMENTS = frozenset({"PD704", "PD705", "PD706", "PD750", "PD752", "PD754"}
 def told(refusal: Refusal, source: Source | None) -> ProblemError:
     """The exception of a refusal, by what its first diagnostic is about."""
     code = refusal.diagnostics[0].code if refusal.diagnostics else ""
-    kind = UnknownName if code in _OF_NAMES else ArgumentError if code in _OF_ARGUMENTS else ProblemError
+    kind = UnknownNameError if code in _OF_NAMES else ArgumentError if code in _OF_ARGUMENTS else ProblemError
     return kind(refusal.diagnostics, refusal.source or source)
 
 

@@ -25,6 +25,9 @@ from torch.utils.data import DataLoader
 import pdual
 from pdual.binding import bound, columns_of, key_of
 
+#: `t` is a field that nothing reads.
+pytestmark = pytest.mark.filterwarnings("ignore::pdual.ProblemWarning")
+
 SPEC = """problem s
 set side = { left, right }
 data d { x: real, n: int, t: text, s: side, b: bool }
@@ -40,7 +43,7 @@ BASE: dict[str, list[Any]] = {
     "b": [True, False, True, True],
 }
 ROWS = [dict(zip(BASE, values, strict=True)) for values in zip(*BASE.values(), strict=True)]
-Named = namedtuple("Named", ["b", "s", "x", "t", "n"])  # noqa: PYI024 - the plain form
+Named = namedtuple("Named", ["b", "s", "x", "t", "n"])
 
 
 @dataclasses.dataclass
