@@ -15,15 +15,26 @@ if not (_HERE / "dsl").exists():
     __path__.append(str(_HERE.parent))
 
 if TYPE_CHECKING:
-    from pdual.api import Problem, ProblemError, ProblemWarning, Run, load
+    from pdual.api import Problem, Run, load
+    from pdual.errors import ArgumentError, Error, ProblemError, ProblemWarning, UnknownNameError
 
 __version__ = "0.1.0"
-__all__ = ["Problem", "ProblemError", "ProblemWarning", "Run", "__version__", "load"]
+__all__ = [
+    "ArgumentError",
+    "Error",
+    "Problem",
+    "ProblemError",
+    "ProblemWarning",
+    "Run",
+    "UnknownNameError",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'pdual' has no attribute '{name}'")
-    from pdual import api
+    from pdual import api, errors
 
-    return getattr(api, name)
+    return getattr(api if hasattr(api, name) else errors, name)

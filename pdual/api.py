@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Layout
 from pdual.dsl import typed
-from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
-from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
+from pdual.errors import told, warn
 from pdual.finding import find
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions
@@ -28,27 +26,6 @@ if TYPE_CHECKING:
     from pdual.runtime.data import Ragged
     from pdual.runtime.execute import Outcome
     from pdual.runtime.records import Metrics
-
-
-class ProblemError(Exception):
-    """A mistake in a spec, its data or a run; the text is what the command line would print."""
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...], source: Source | None) -> None:
-        self.diagnostics = diagnostics
-        super().__init__("\n" + render_all(diagnostics, source))
-
-
-class ProblemWarning(UserWarning):
-    """What is odd about a spec or its data; the text is what the command line would print."""
-
-
-def _warn(found: Sequence[Diagnostic], source: Source) -> None:
-    """Each with the line outside pdual that asked for it."""
-    level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdual":
-        level, frame = level + 1, frame.f_back
-    for item in found:
-        warnings.warn("\n" + render_all((item,), source), ProblemWarning, stacklevel=level)
 
 
 def load(
@@ -80,8 +57,8 @@ def load(
         check_data(files, understood.spec)
         modules = _modules(models or {}, understood.spec)
     except Refusal as refusal:
-        raise ProblemError(refusal.diagnostics, source) from None
-    _warn(understood.diagnostics, source)
+        raise told(refusal, source) from refusal.__cause__
+    warn(understood.diagnostics, source)
     options = RunOptions(overrides=overrides, dual=duals, minimize=minimize, data=files)
     return Problem(understood, found.folder, options, modules)
 
@@ -100,7 +77,8 @@ def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContex
 
     known = {item.name: item for item in spec.data}
     check_data({name: Path() for name in data if name not in known}, spec)
-    return {name: bound(rows, known[name], cache_root(context) / "bound") for name, rows in data.items()}
+    sets = {item.name: item.labels for item in spec.sets if item.labels is not None}
+    return {name: bound(rows, known[name], cache_root(context) / "bound", sets) for name, rows in data.items()}
 
 
 def _modules(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> dict[str, nn.Module]:
@@ -153,10 +131,10 @@ class Problem:
                 replace(self.options, **options),
                 context,
                 given=self.models,
-                warn=lambda found: _warn(found, source),
+                warn=lambda found: warn(found, source),
             )
         except Refusal as refusal:
-            raise ProblemError(refusal.diagnostics, source) from None
+            raise told(refusal, source) from refusal.__cause__
         return Run(outcome)
 
     def explain(self) -> str:
@@ -273,7 +251,7 @@ class Run:
             check_texts(outcome.graph, {held[0].name: table}, outcome.run.problem.models)
             found = look(outcome.run, outcome.graph, held[0], table, multipliers=True).multipliers
         except Refusal as refusal:
-            raise ProblemError(refusal.diagnostics, None) from None
+            raise told(refusal, None) from refusal.__cause__
         assert found is not None
         return _by_part(held[0].program.layout, found)
 

@@ -32,7 +32,7 @@ from pdual.runtime.folder import RUN, SPEC, RunFolder
 from pdual.runtime.group_table import rows_in
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
-from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
+from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions, check_counts
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics, StandardRecord
@@ -76,6 +76,7 @@ def execute(
 
     Raises a Refusal with PD5xx for the data, PD6xx for the run.
     """
+    check_counts(options.seed, options.threads)
     refuse_unsolved(graph)
     started = _now()
     device = pick_device(options.device)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import index
 from pathlib import Path
+
+from pdual.dsl.diagnostics import refuse
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,30 @@ class RunOptions:
     limit: int | None = None
     initial: Path | None = None
     command: tuple[str, ...] = ()
+
+
+#: The largest seed: streams of their own are drawn from it, and torch takes 64 bits with a sign.
+MOST_SEED = 2**63 - 1
+
+#: The most threads: a pool of very many ends the process.
+MOST_THREADS = 1024
+
+
+def check_counts(seed: object, threads: object, prefix: str = "") -> None:
+    """Refuse (PD704) a seed and a number of threads that torch cannot take; ``prefix`` is what options are written with."""
+    check_whole(f"{prefix}seed", seed, 0, MOST_SEED)
+    check_whole(f"{prefix}threads", threads, 1, MOST_THREADS)
+
+
+def check_whole(option: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse (PD704) what is no whole number from ``least`` to ``most``."""
+    ends = f"a whole number from {least} to {most}" if most is not None else f"a whole number of at least {least}"
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < least or (most is not None and number > most):
+        raise refuse("PD704", option=option, expected=ends, found=value)
 
 
 #: ``--quick``: at most this many rows of each split,

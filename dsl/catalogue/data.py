@@ -275,6 +275,19 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
     ),
     Entry(
+        "PD576",
+        "the rows of `{data}` from Python have no column `{column}`, which `{field}` is read from",
+        label="declared here",
+        notes=("their columns are {columns}",),
+        help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
+    ),
+    Entry(
+        "PD579",
+        "`{data}` was given several tables, {splits}, where one is wanted",
+        label="declared here",
+        help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
+    ),
+    Entry(
         "PD590",
         "the rows of `{data}` from Python should hold {expected}, found {found}",
         label="declared here",

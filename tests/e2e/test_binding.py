@@ -164,12 +164,15 @@ def test_complex_columns_become_their_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ({"x": [1, 2], "z": [[1, 2], [3]]}, "`z` as an array"),
-        ({"x": [1, None], "z": Z[:2]}, "values of several"),
-        ([{"x": 1.0}, {"y": 2.0}], "`x` in every row"),
-        ([(1.0, 2.0)], "4 values a row, found 2"),
+        (
+            {**ARRAYS, "z": [[1, 2], [3]]},
+            "`z` as an array of one shape a row, found shape [2] in row 0 and shape [1] in row 1",
+        ),
+        ({**ARRAYS, "x": [1, None, *X[2:]]}, "a value of `x` in every row, found None in row 1"),
+        ([{**Items()[0]}, {"x": 2.0}], "in every row, found none in row 1"),
+        ([(1.0, 2.0)], "4 values a row, found 2 in row 0"),
         (3, "found int"),
-        ({}, "should hold columns"),
+        ([], "rows one after another, found none"),
     ],
 )
 def test_rows_that_do_not_fit(tmp_path: Path, rows: Any, told: str) -> None:
