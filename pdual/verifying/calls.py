@@ -175,7 +175,8 @@ class CalledModel(nn.Module):
         assert self.calls is not None
         count = len(inputs["@row"])
         columns = [self._column(name, kind, inputs, count) for name, kind in self.signature.inputs]
-        calls = [self.calls.call(self.name, tuple(arguments)) for arguments in zip(*columns, strict=True)]
+        rows = zip(*columns, strict=True) if columns else [()] * count
+        calls = [self.calls.call(self.name, tuple(arguments)) for arguments in rows]
         outputs: dict[str, Any] = {}
         leaves: dict[str, Tensor] = {}
         self.asked.append((inputs, leaves))
