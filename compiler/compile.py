@@ -12,6 +12,7 @@ from pdual.compiler.depth import make_room
 from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
+from pdual.compiler.flatness import report_flat
 from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, Grouping, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
@@ -57,7 +58,9 @@ def lower(
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk) if minimize else ()
-    return Graph(spec, knowns, sizes, labels, graphs, data_free, averages), found.diagnostics
+    graph = Graph(spec, knowns, sizes, labels, graphs, data_free, averages)
+    report_flat(graph, walk, found)
+    return graph, found.diagnostics
 
 
 def used_data(spec: typed.TypedSpec) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Layout
 from pdual.dsl import typed
+from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.printer import render_all
