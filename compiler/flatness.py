@@ -79,7 +79,7 @@ class Flatness:
             yield from (place for place, slope in enumerate(known) if slope != FALSE)
 
     def _range(self, node: Node) -> Interval:
-        return EVERYTHING if node.axes or node.inner else self.walk.range(node, {})
+        return EVERYTHING if node.inner else self.walk.range(node, {})  # wherever its indices stand
 
 
 def report_flat(graph: Graph, walk: Walk, found: Collector) -> None:

@@ -81,7 +81,7 @@ def test_what_no_weight_can_move_is_said_of_rows_groups_averages_and_the_objecti
     why = FLAT[value]
     assert said(row=f"subject to c: ({value}) <= 0.3") == [("PD307", "c", why)]
     assert said(row=f"subject to c: -1.5 <= ({value}) <= 0.3") == [("PD307", "c", why)]
-    assert said(row=f"subject to c: ({value}) == 0.3") == [("PD307", "c", why)]
+    assert said(row=f"subject to c: ({value}) == r.y") == [("PD307", "c", why)]
     assert said(row=f"minimize ({value})") == [("PD308", None, why)]
     assert said(group=f"subject to c: mean[r in t]({value}) <= 0.3") == [("PD307", "c", why)]
     assert said(average=f"subject to c: mean[r in d]({value}) <= 0.3") == [("PD307", "c", why)]
