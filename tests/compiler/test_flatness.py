@@ -37,7 +37,7 @@ over group t of d by task {{
 #: Row values that no weight moves, and why.
 FLAT = {
     "1 if f(r.x) > 0 else 0": "a truth value jumps, and stands still in between",
-    "1 if r.on and f(r.x) >= g(r.x) else 0.5": "a truth value jumps, and stands still in between",
+    "1 if r.on and f(r.x) >= g(r.x) else 0.1": "a truth value jumps, and stands still in between",
     "r.z[argmax(m(r.z))]": "a whole number jumps, and stands still in between",
     "count[i in k where m(r.z)[i] > 0](i)": "a truth value jumps, and stands still in between",
     "sum[i in k where m(r.z)[i] > 0](r.z[i])": "a truth value jumps, and stands still in between",
