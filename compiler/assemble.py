@@ -158,7 +158,7 @@ def features_module(graph: Graph, data: DataGraph, models: nn.ModuleDict, dtype:
     """What duals read, alone: called as ``module(values, ids)``, gives the features of an Evaluation."""
     emission = emission_of(graph, data, Constants(graph.knowns, graph.sizes), models, dtype)
     emission.meet(list(data.features.values()))
-    return emission.finish({key: emission.dense(node) for key, node in data.features.items()})
+    return emission.finish({key: emission.rows(node) for key, node in data.features.items()})
 
 
 def _module(
@@ -169,7 +169,7 @@ def _module(
     objective = _objective(emission, data.objective, emission.rows)
     grouped = _objective(emission, [term for group in data.groups for term in group.objective], emission.groups)
     residuals, mask = _residuals(emission, data.parts, with_metrics)
-    features = {key: emission.dense(node) for key, node in data.features.items()}
+    features = {key: emission.rows(node) for key, node in data.features.items()}
     metrics = {name: emission.rows(node) for name, node in data.metrics} if with_metrics else {}
     averaged, kept = _averaged(emission, data.means)
     return emission.finish((objective, residuals, mask, features, metrics, grouped, averaged, kept))

@@ -118,17 +118,20 @@ class Builder:
         axes = tuple(sorted(({a for argument in arguments for a in argument.axes} - {start}) | {end}))
         return self._make("scatter", arguments, (function, start, end), _reduced(function, body), axes, body.inner)
 
-    def call(self, model: str, names: Sequence[str], arguments: Sequence[Node]) -> Node:
-        """A model call; ``names`` are the part names of its inputs."""
-        return self._make("call", tuple(arguments), (model, *names), Scalar.OPAQUE, (), (), batched=True, ragged="")
+    def call(self, model: str, names: Sequence[str], arguments: Sequence[Node], by_row: bool = False) -> Node:
+        """A model call; ``names`` are the part names of its inputs. With arguments that are the same on every row, so is what it
+        returns, unless it asks which row it is called on (``by_row``).
+        """
+        batched = True if by_row else None
+        return self._make("call", tuple(arguments), (model, *names), Scalar.OPAQUE, (), (), batched=batched, ragged="")
 
     def output(self, call: Node, name: str, inner: tuple[Axis, ...], kind: Scalar = Scalar.REAL) -> Node:
         """One real part of a call's outputs."""
-        return self._make("output", (call,), (name,), kind, (), inner, batched=True)
+        return self._make("output", (call,), (name,), kind, (), inner)
 
     def features(self, call: Node, key: str, inner: tuple[Axis, ...]) -> Node:
         """The penultimate representation of a call, detached."""
-        return self._make("features", (call,), (key,), Scalar.REAL, (), inner, batched=True)
+        return self._make("features", (call,), (key,), Scalar.REAL, (), inner)
 
     def feature_input(self, key: str, inner: tuple[Axis, ...]) -> Node:
         """Features that a formula is handed from outside."""

@@ -12,6 +12,7 @@ from pdual.compiler.domains import check_domains
 from pdual.compiler.duals import dual_choices, hold_once
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.finite import Finite
+from pdual.compiler.flatness import report_flat
 from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, Grouping, ObjectiveTerm
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
@@ -22,7 +23,7 @@ from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.optimisers import OptimiserSettings
-from pdual.dsl.declarations.registry import architectures
+from pdual.dsl.declarations.registry import answers_by_row, architectures
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.depth import make_room
 from pdual.dsl.diagnostics import Collector, Diagnostic, refuse
@@ -59,7 +60,9 @@ def lower(
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk, finite) if minimize else ()
-    return Graph(spec, knowns, sizes, labels, graphs, data_free, averages), found.diagnostics
+    graph = Graph(spec, knowns, sizes, labels, graphs, data_free, averages)
+    report_flat(graph, walk, found)
+    return graph, found.diagnostics
 
 
 def used_data(spec: typed.TypedSpec) -> tuple[str, ...]:
@@ -164,10 +167,28 @@ def _data_graph(
         for block in blocks
         for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
     )
+    _refuse_positions(spec, [term.value for group in groups for term in group.objective])
+    if grouping is not None:
+        _refuse_positions(spec, [*(part.residual for part in parts), *(node for _, node in metrics)])
     means = means_over(over, averages)
     graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping, empty)
     check_domains(graph.roots, walk, found)
     return graph
+
+
+def _refuse_positions(spec: typed.TypedSpec, roots: Sequence[Node]) -> None:
+    """PD277 where a model that holds a value of every row is asked about a group, without a row of it."""
+    by_row = {model.name for model in spec.models if answers_by_row(model.architecture, model.signature)}
+    seen: set[int] = set()
+    waiting = list(roots) if by_row else []
+    while waiting:
+        node = waiting.pop()
+        if node.identity in seen or node.operation == "member":
+            continue  # below a member is what is said of a row
+        seen.add(node.identity)
+        if node.operation == "call" and node.attributes[0] in by_row:
+            raise refuse("PD277", node.span, model=node.attributes[0])
+        waiting.extend(node.arguments)
 
 
 def _grouping(

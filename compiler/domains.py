@@ -28,7 +28,7 @@ _DOMAINS: Mapping[str, tuple[int, str, str]] = {
 def check_domains(roots: Iterable[Node], walk: Walk, found: Collector) -> None:
     """PD304 for every operation that the declared ranges let be asked outside its domain."""
     for node in topological(roots):
-        if node.operation in _DOMAINS and node.batched:
+        if node.operation in _DOMAINS and not node.constant:
             place, argument, domain = _DOMAINS[node.operation]
             asked = node.arguments[place]
             outside = next((r for r in _ranges(asked, walk) if _leaves(node.operation, r, asked)), None)

@@ -94,9 +94,11 @@ class Emission:
         return self._materialised(node)
 
     def rows(self, node: Node) -> Any:
-        """A scalar node as one number a row: [batch]."""
+        """A node as one value a row: [batch, *axes]."""
         value = self.dense(node)
-        return value if node.batched else value.expand(self._ids.shape[0])
+        if node.batched:
+            return value
+        return value.expand(self._ids.shape[0], *([-1] * (len(node.axes) + len(node.inner))))
 
     def groups(self, node: Node) -> Any:
         """A scalar node as one number a group of the batch: [groups]."""
@@ -166,11 +168,11 @@ class Emission:
             case "call":
                 return self._call(node)
             case "output":
-                return self._read(node.arguments[0])[0][node.attributes[0]]
+                return self._placed(self._read(node.arguments[0])[0][node.attributes[0]], node)
             case "features":
                 key = str(node.attributes[0])
                 inside = key.split("/", 1)[1] if "/" in key else ("" if not _is_ragged(node) else "token")
-                return self._detached(self._read(node.arguments[0])[1][inside], node)
+                return self._placed(self._detached(self._read(node.arguments[0])[1][inside], node), node)
             case "feature_input":
                 return self._features[node.attributes[0]]
             case "member":
@@ -226,9 +228,25 @@ class Emission:
         model, *names = node.attributes
         if model not in dict(self._root.named_children()):
             self._root.add_module(model, self._models[model])
-        inputs = {name: self._materialised(argument) for name, argument in zip(names, node.arguments, strict=True)}
-        inputs["@row"] = self._values[ROWS] if self._of_groups else self._ids
+        ids = self._values[ROWS] if self._of_groups else self._ids
+        if not node.batched:
+            ids = self.buffer(torch.zeros(1, dtype=torch.int64), "row")
+        rows = (item for item in node.arguments if item.batched and item.kind is not Scalar.OPAQUE and not _is_ragged(item))
+        like = next(map(self._materialised, rows), ids)
+        inputs = {
+            name: self._materialised(item) if item.batched else self._on_rows(item, like)
+            for name, item in zip(names, node.arguments, strict=True)
+        }
+        inputs["@row"] = ids
         return self._tracer.create_proxy("call_module", model, (inputs,), {})
+
+    def _on_rows(self, node: Node, like: Any) -> Any:
+        """An argument that is the same on every row, on as many rows as another one has: models are called on rows."""
+        return self.call(kernels.repeat_for_rows, self._materialised(node), like)
+
+    def _placed(self, value: Any, node: Node) -> Any:
+        """What a call says of the one row that stands for all, without the row."""
+        return value if node.batched else value.select(0, 0)
 
     def _read(self, call: Node) -> Any:
         """(outputs, features) of a call."""

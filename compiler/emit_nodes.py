@@ -279,7 +279,11 @@ class NodeEmitter:
             value = self._leaf(kernels.repeat_for_segments, value, self._lengths(name, node))
         if len(values) == 1:
             return self._leaf(kernels.reduce_segments, value, self._lengths(name, node), function)
-        kept = _tail(self.aligned(values[1], node.arguments[1], node.axes, 0, name, True), inner)
+        mask = node.arguments[1]
+        kept = self.aligned(values[1], mask, node.axes, 0, name, True)
+        if not mask.batched:
+            kept = self._leaf(kernels.repeat_for_segments, kept, self._lengths(name, node))
+        kept = _tail(kept, inner)
         fill = {"max": float("-inf"), "min": float("inf")}.get(function, 0)
         value = torch.where(kept, value, fill)
         total = self._leaf(

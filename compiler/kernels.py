@@ -26,6 +26,11 @@ def repeat_for_segments(value: Tensor, offsets: Tensor) -> Tensor:
     return value.expand(segment_rows(offsets).shape[0], *value.shape)
 
 
+def repeat_for_rows(value: Tensor, like: Any) -> Tensor:
+    """One value for every row that ``like`` has: [rows, ...] from [...]."""
+    return value.expand(len(like), *value.shape)
+
+
 def reduce_segments(values: Tensor, offsets: Tensor, function: str) -> Tensor:
     """Reduces the elements of each row: [total, ...] to [rows, ...]; sum over none is 0, mean over none is NaN."""
     rows, counts = segment_rows(offsets), torch.diff(offsets)

@@ -17,6 +17,7 @@ from pdual.compiler.scalars import scalar_of
 from pdual.compiler.values import CallValue, Value, each, nodes_of, over
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import factors_of
+from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
@@ -255,7 +256,7 @@ class Lowering:
                 continue
             outer, image = key
             where = self.scalar(image, inner)
-            if where.axes != (axis,) or where.batched or where.inner:
+            if where.axes != (axis,) or not where.constant or where.inner:
                 continue
             end = inner[outer].axes[0]
             joined = {**inner, outer: where}
@@ -359,7 +360,9 @@ class Lowering:
             names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
         if any(node.axes for node in nodes):
             raise refuse("PD291", call.span, model=call.model)
-        return CallValue(self.builder.call(call.model, names, nodes), model.signature)
+        ragged = any(isinstance(axis, RaggedAxis) for output in model.signature.outputs for axis in output.type.axes)
+        by_row = ragged or answers_by_row(model.architecture, model.signature)
+        return CallValue(self.builder.call(call.model, names, nodes, by_row), model.signature)
 
     def _outputs(self, call: CallValue) -> Value:
         outputs = call.signature.outputs

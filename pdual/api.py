@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Layout
 from pdual.dsl import typed
+from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Source
@@ -183,7 +184,8 @@ class Run:
 
         ``rows`` maps the arguments of its signature to tensors [rows, *axes], complex ones as they are, or texts; outputs come
         back likewise, the only unnamed output as ``""``, ragged (``values``, ``offsets``) where lengths differ from row to row.
-        Raises KeyError for a model or an argument that is not there.
+        A model without inputs, asked with ``{}``, says one row. Raises KeyError for a model or an argument that is not there,
+        ProblemError for one that holds a value of every train row (``free``) and has none for others.
         """
         import torch
 
@@ -194,6 +196,11 @@ class Run:
         for part, tensor in columns.items():
             kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
             inputs[part] = tensor.to(device=weight.device, dtype=kind)
+        declared = next(item for item in self.outcome.graph.spec.models if item.name == model)
+        if answers_by_row(declared.architecture, declared.signature):
+            raise told(refuse("PD732", model=model), None)
+        if not declared.signature.inputs:
+            inputs["@row"] = torch.zeros(1, dtype=torch.long, device=weight.device)
         with torch.no_grad():
             found: Mapping[str, Tensor | Ragged] = module(inputs).outputs
         return _joined(found)

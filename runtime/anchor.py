@@ -52,18 +52,22 @@ def _settle(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict, na
             continue  # another model's data
         rows = with_groups(table.batch(ids[: model.rows]), [len(ids[: model.rows])])
 
-        def residuals(outputs: Tensor, rows: RowBatch = rows, program: Program = program) -> Tensor:
+        one = len(inputs["@row"]) < len(ids)  # the same on every row: one point is to meet the constraints of all
+        points = 1 if one else len(rows.ids)
+
+        def residuals(outputs: Tensor, rows: RowBatch = rows, program: Program = program, points: int = points) -> Tensor:
             stand_in.answer = lambda inputs, said: outputs_of(outputs, model.slots)
-            return Evaluation(*program.train(rows.values, rows.ids)).residuals
+            return Evaluation(*program.train(rows.values, rows.ids)).residuals.reshape(points, -1)
 
         solve, columns = graph.spec.solve, range(program.layout.columns)
         lagrangian = Lagrangian.of(
             program.layout, columns, solve.rho, solve.rho_equal, torch.device("cpu"), torch.float64
         )
-        start = model.anchor.double().expand(len(rows.ids), -1).clone()
-        point = feasible(residuals, start, lagrangian.rho, lagrangian.equal)
+        start = model.anchor.double().expand(points, -1).clone()
+        rho, equal = (item.repeat(len(rows.ids) // points) for item in (lagrangian.rho, lagrangian.equal))
+        point = feasible(residuals, start, rho, equal)
         slopes = jacobian(residuals, point)
-        model.settle(point.mean(0), torch.einsum("c,ncj,nck->jk", lagrangian.rho, slopes, slopes) / len(point))
+        model.settle(point.mean(0), torch.einsum("c,ncj,nck->jk", rho, slopes, slopes) / len(rows.ids))
         model.show(inputs)
 
 

@@ -17,6 +17,7 @@ from pdual.compiler.assemble import features_module
 from pdual.compiler.graph import Graph
 from pdual.compiler.ir import called
 from pdual.dsl import typed
+from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
@@ -41,17 +42,23 @@ class Exported:
 
 
 class ModelProgram(nn.Module):
-    """A model as a function of its arguments' parts, in order, to its outputs' parts."""
+    """A model as a function of its arguments' parts, in order, to its outputs' parts; without arguments, of one row."""
+
+    row: Tensor
 
     def __init__(self, model: nn.Module, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         super().__init__()
         self.model = model
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
+        self.register_buffer("row", torch.zeros(1, dtype=torch.long), persistent=False)
 
     def forward(self, *arguments: Tensor) -> tuple[Tensor, ...]:
         """[batch, *axes] each."""
-        found = self.model(dict(zip(self.inputs, arguments, strict=True))).outputs
+        given = dict(zip(self.inputs, arguments, strict=True))
+        if not given:
+            given["@row"] = self.row
+        found = self.model(given).outputs
         return tuple(found[name] for name in self.outputs)
 
 
@@ -149,6 +156,8 @@ def predictors(graph: Graph) -> list[typed.TypedModel]:
 
 def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exported:
     inputs: dict[str, Tensor] = {}
+    if answers_by_row(model.architecture, model.signature):
+        return Exported(model.name, {}, {"both": "it holds a value of every train row, and has none for others"}, {}, [])
     for name, kind in model.signature.inputs:
         if not isinstance(kind, ArrayType):
             return Exported(model.name, {}, {"both": f"`{name}` is a graph or a text"}, {}, [])

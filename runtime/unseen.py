@@ -15,7 +15,7 @@ from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.program import Evaluation
 from pdual.dsl import typed
-from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.registry import answers_by_row, named, sources
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
@@ -141,11 +141,13 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     outputs: dict[str, list[Tensor | Ragged]] = {}
     read, residuals = [], []
     models: Mapping[str, nn.Module] = {} if multipliers else dict(run.problem.models.items())
-    hooks = [_listen(name, model, outputs) for name, model in models.items()]
+    heard: dict[str, list[Tensor | Ragged]] = {}
+    hooks = [_listen(name, model, heard) for name, model in models.items()]
     try:
         for piece in torch.split(ids, lane.evaluation_batch):
             rows = with_groups(placed.batch(piece), [len(piece)])
             found = Evaluation(*lane.program.evaluate(rows.values, rows.ids))
+            _keep(heard, len(piece), outputs)
             residuals.append(found.residuals)
             if multipliers:
                 values = lane.multipliers.read(rows.ids, found.features, rows.values, seen=False)
@@ -164,16 +166,28 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     )
 
 
-def _listen(name: str, model: nn.Module, outputs: dict[str, list[Tensor | Ragged]]) -> RemovableHandle:
+def _listen(name: str, model: nn.Module, heard: dict[str, list[Tensor | Ragged]]) -> RemovableHandle:
     """Keep what a model returns, under its name and its parts' names; what it says of every word is left out."""
     wide = getattr(model, "wide", ())
 
     def keep(module: nn.Module, inputs: Any, found: Any) -> None:
         for part in found.outputs:
             if part not in wide:
-                outputs.setdefault(f"{name}.{part}" if part else name, []).append(found.outputs[part])
+                heard.setdefault(f"{name}.{part}" if part else name, []).append(found.outputs[part])
 
     return model.register_forward_hook(keep)
+
+
+def _keep(
+    heard: dict[str, list[Tensor | Ragged]], rows: int, outputs: dict[str, list[Tensor | Ragged]]
+) -> None:
+    """What was heard of one batch, call by call: the second call of a model is ``f (2)``. What is the same on every row is said of each."""
+    for name, calls in heard.items():
+        for number, said in enumerate(calls, 1):
+            if isinstance(said, Tensor) and len(said) != rows:
+                said = said.expand(rows, *said.shape[1:])
+            outputs.setdefault(name if number == 1 else f"{name} ({number})", []).append(said)
+    heard.clear()
 
 
 def _whole(pieces: Sequence[Tensor | Ragged]) -> Tensor | Ragged:
@@ -183,7 +197,7 @@ def _whole(pieces: Sequence[Tensor | Ragged]) -> Tensor | Ragged:
 
 def _check_models(graph: Graph) -> None:
     for model in graph.spec.models:
-        if model.architecture is not None and model.architecture.architecture == "free":
+        if answers_by_row(model.architecture, model.signature):
             raise refuse("PD732", model=model.name)
 
 

@@ -58,6 +58,36 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
     ),
     Entry(
+        "PD307",
+        "no weight can move `{family}`",
+        label="{why}",
+        roles={"stop": "the slope ends here"},
+        notes=(
+            "the weights feel its multiplier nowhere, which then only grows while the constraint is violated",
+            "what its rows hold is all that decides it{no_model}",
+        ),
+        help=(
+            "put a smooth function in the place of the step{step}: `sigmoid(k * (a - b))` for `a > b`, or `relu(a - b)` for by how much",
+            "compute it from the output of a model that trains{trained}",
+            "leave rows that violate it out of the data, or say it of a model's output{no_model}",
+            "bound a quantity that a model's output moves",
+        ),
+        severity=Severity.WARNING,
+    ),
+    Entry(
+        "PD308",
+        "no weight can move this term of the objective",
+        label="{why}",
+        roles={"stop": "the slope ends here"},
+        notes=("it is a constant to the solver, and changes what is minimised by nothing",),
+        help=(
+            "put a smooth function in the place of the step{step}: `sigmoid(k * (a - b))` for `a > b`, or `relu(a - b)` for by how much",
+            "compute it from the output of a model that trains{trained}",
+            "report it as a `metric`, or say it of a model's output",
+        ),
+        severity=Severity.WARNING,
+    ),
+    Entry(
         "PD310",
         "{what} has a number that is not finite: {found}",
         label="stands here",

@@ -287,6 +287,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="an end of the set",
     ),
     Entry(
+        "PD277",
+        "model `{model}` holds a value of every row, and is asked here about a group of rows",
+        label="of no row of the group",
+        help=("give it a row's own value: `mean[r in GROUP]({model}(r.FIELD))`; or declare it without inputs, as one value for all",),
+    ),
+    Entry(
         "PD291",
         "model `{model}` is called once for every index, which this version cannot do",
         label="an argument carries an index",

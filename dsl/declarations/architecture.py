@@ -26,7 +26,8 @@ class Architecture:
     ``complaints`` checks a signature (no complaint: it suits). ``features`` is the type of the penultimate
     representation, None where there is none. ``parameters`` counts trainable numbers, None while a size is not known.
     ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
-    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too.
+    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too,
+    ``by_row`` whether what it answers depends on which row is asked about, besides its inputs.
     """
 
     name: str
@@ -38,3 +39,4 @@ class Architecture:
     parameters: Callable[[Signature, Settings, Sizes], int | None]
     builder: str
     convex: Callable[[Signature], bool] = lambda signature: False
+    by_row: Callable[[Signature, Settings], bool] = lambda signature, settings: False

@@ -48,13 +48,25 @@ class LinearSettings(Settings):
 
 
 class FreeSettings(Settings):
-    """``free(start = 0)``: ``start`` is every value before training, before a declared range squashes it."""
+    """``free(start = 0)``: ``start`` is every value before training, before a declared range squashes it. Rows that are not train rows
+    keep it. A model without inputs is one value for all rows.
+    """
 
     start: float = 0.0
 
 
-def _plain_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
+def _mlp_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
+    assert isinstance(settings, MlpSettings)
     yield from array_complaints(signature)
+    if settings.normalise and not signature.inputs:
+        yield Complaint("normalise", "an input to normalise", "a model without inputs")
+
+
+def _linear_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
+    assert isinstance(settings, LinearSettings)
+    yield from array_complaints(signature)
+    if not settings.bias and not signature.inputs:
+        yield Complaint("bias", "a bias, which is all that a model without inputs has", "`bias = false`")
 
 
 def _free_complaints(signature: Signature, settings: Settings) -> Iterable[Complaint]:
@@ -88,7 +100,7 @@ def _linear_parameters(signature: Signature, settings: Settings, sizes: Sizes) -
 
 
 def _free_parameters(signature: Signature, settings: Settings, sizes: Sizes) -> int | None:
-    outputs, rows = output_width(signature, sizes), sizes.get(ROWS)
+    outputs, rows = output_width(signature, sizes), sizes.get(ROWS) if signature.inputs else 1
     return None if outputs is None or rows is None else rows * outputs
 
 
@@ -102,7 +114,7 @@ MLP = Architecture(
     summary="a multilayer perceptron on all inputs, flattened and joined",
     settings=MlpSettings,
     positional=("hidden",),
-    complaints=_plain_complaints,
+    complaints=_mlp_complaints,
     features=_mlp_features,
     parameters=_mlp_parameters,
     builder="pdual.runtime.architectures.mlp:build",
@@ -113,7 +125,7 @@ LINEAR = Architecture(
     summary="one affine map of all inputs, flattened and joined",
     settings=LinearSettings,
     positional=(),
-    complaints=_plain_complaints,
+    complaints=_linear_complaints,
     features=_no_features,
     parameters=_linear_parameters,
     builder="pdual.runtime.architectures.linear:build",
@@ -122,7 +134,7 @@ LINEAR = Architecture(
 
 FREE = Architecture(
     name="free",
-    summary="one trainable value for every row of the data set, whatever the inputs are",
+    summary="one trainable value for every train row, whatever the inputs are; without inputs, one for all rows",
     settings=FreeSettings,
     positional=(),
     complaints=_free_complaints,
@@ -130,4 +142,5 @@ FREE = Architecture(
     parameters=_free_parameters,
     builder="pdual.runtime.architectures.free:build",
     convex=lambda signature: True,
+    by_row=lambda signature, settings: bool(signature.inputs),
 )

@@ -52,6 +52,11 @@ def _parameters(signature: Signature, settings: Settings, sizes: Sizes) -> int |
     return architectures()[settings.proposer.architecture].parameters(signature, settings.proposer.settings, sizes)
 
 
+def _by_row(signature: Signature, settings: Settings) -> bool:
+    assert isinstance(settings, PreconditionedSettings)
+    return architectures()[settings.proposer.architecture].by_row(signature, settings.proposer.settings)
+
+
 PRECONDITIONED = Architecture(
     name="preconditioned",
     summary="a network that predicts a correction to a feasible point, in the metric of the constraints",
@@ -61,4 +66,5 @@ PRECONDITIONED = Architecture(
     features=_features,
     parameters=_parameters,
     builder="pdual.runtime.architectures.preconditioned:build",
+    by_row=_by_row,
 )

@@ -9,7 +9,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
 from pdual.dsl.declarations.evaluation import EvaluationDeclaration
+from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.shipped import ARCHITECTURES, EVALUATIONS, SOURCES
+from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.source import SourceDeclaration
 
 D = TypeVar("D")
@@ -65,6 +67,11 @@ def sources() -> Mapping[str, SourceDeclaration]:
 def architectures() -> Mapping[str, Architecture]:
     """Every architecture by its name in a spec (``power.completed``)."""
     return Registry(ARCHITECTURES, "pdual.architectures")
+
+
+def answers_by_row(use: ArchitectureUse | None, signature: Signature) -> bool:
+    """Whether a model's answer depends on which row is asked about; a module from Python sees its arguments alone."""
+    return use is not None and architectures()[use.architecture].by_row(signature, use.settings)
 
 
 @cache

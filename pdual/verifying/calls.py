@@ -174,8 +174,9 @@ class CalledModel(nn.Module):
         """Values by part name, each [batch, *axes], to outputs and features of the same layout."""
         assert self.calls is not None
         count = len(inputs["@row"])
-        columns = [self._column(name, kind, inputs, count) for name, kind in self.signature.inputs]
-        calls = [self.calls.call(self.name, tuple(arguments)) for arguments in zip(*columns, strict=True)]
+        columns = [self._column(name, kind, inputs) for name, kind in self.signature.inputs]
+        rows = zip(*columns, strict=True) if columns else [()] * count
+        calls = [self.calls.call(self.name, tuple(arguments)) for arguments in rows]
         outputs: dict[str, Any] = {}
         leaves: dict[str, Tensor] = {}
         self.asked.append((inputs, leaves))
@@ -205,14 +206,12 @@ class CalledModel(nn.Module):
         kind = self.calls._feature_types.get(self.name)
         return isinstance(kind, ArrayType) and any(isinstance(axis, RaggedAxis) for axis in kind.axes)
 
-    def _column(self, name: str, kind: Any, inputs: Mapping[str, Any], count: int) -> list[Any]:
+    def _column(self, name: str, kind: Any, inputs: Mapping[str, Any]) -> list[Any]:
         if not isinstance(kind, ArrayType) or kind.element is Kind.TEXT:
             return list(inputs[name])
         found = [inputs[part] for part in part_names(name, kind)]
         whole = torch.complex(*(part.double() for part in found)) if len(found) == 2 else found[0]
-        # What is the same in every row comes without the batch.
-        batched = whole.dim() > len(kind.axes)
-        listed: list[Any] = (whole if batched else whole.expand(count, *whole.shape)).tolist()
+        listed: list[Any] = whole.tolist()
         return listed
 
 

@@ -54,7 +54,7 @@ def ranged_nodes(subject: Subject, data: DataGraph) -> tuple[Ranged, ...]:
     """Every node over a data set that is a number, with its range."""
     found = []
     for node in topological(data.roots):
-        if node.operation in _LEFT_OUT or node.kind is Scalar.OPAQUE or not node.batched:
+        if node.operation in _LEFT_OUT or node.kind is Scalar.OPAQUE or node.constant:
             continue
         found.append(_ranged(node, subject.walk))
     return tuple(found)
@@ -77,7 +77,7 @@ def _emit(subject: Subject, data: DataGraph) -> _Emitted:
     emission = emission_of(subject.graph, data, constants, nn.ModuleDict(subject.models), torch.float64)
     emission.meet(data.roots)
     nodes = ranged_nodes(subject, data)
-    return _Emitted(nodes, emission.finish(tuple(emission.dense(ranged.node) for ranged in nodes)))
+    return _Emitted(nodes, emission.finish(tuple(emission.rows(ranged.node) for ranged in nodes)))
 
 
 def _ranged(node: Node, walk: Walk) -> Ranged:

@@ -21,8 +21,8 @@ def adapted(module: nn.Module, model: typed.TypedModel) -> nn.Module:
 
     One whose ``forward`` is declared to return a ``ModelOutput`` is one already. Any other is called with its arguments by
     position, tensors [batch, *axes] (complex ones complex; a single real number is [batch, 1], as layers take it), and returns
-    its output likewise: one tensor, or for a record a
-    mapping by name or a tuple in the order of the signature. ``features = "fc2"`` in the spec names the layer, as in
+    its output likewise: one tensor, or for a record a mapping by name or a tuple in the order of the signature. One without inputs
+    may leave out the batch: [*axes]. ``features = "fc2"`` in the spec names the layer, as in
     ``named_modules``, whose output ``features`` reads, flattened to [batch, width]. Raises PD691 (no such layer).
     """
     if get_type_hints(module.forward).get("return") is ModelOutput:
@@ -78,6 +78,8 @@ class Adapted(nn.Module):
         for output in declared:
             value = found[output.name]
             kind = output.type
+            if not self._model.signature.inputs and isinstance(value, Tensor) and value.dim() == len(kind.axes):
+                value = value.unsqueeze(0)  # without inputs there is no batch that it could know of
             if not kind.axes and value.dim() == 2 and value.shape[1] == 1:  # a last layer of one unit
                 value = value.squeeze(1)
             if value.dim() != 1 + len(kind.axes) or len(value) != batch:

@@ -1,4 +1,4 @@
-"""``free``: one trainable value a row, for problems that are to be solved exactly row by row."""
+"""``free``: one trainable value a row, for problems that are to be solved exactly row by row; one for all rows without inputs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ from pdual.runtime.context import ArchitectureContext
 
 
 class Free(nn.Module):
-    """A table [rows, output width]; it reads the rows' positions and nothing else, and has no features."""
+    """A table [rows, output width], of one row where the model has no inputs; it reads the rows' positions and nothing else, and has
+    no features."""
 
     def __init__(self, signature: Signature, settings: FreeSettings, context: ArchitectureContext) -> None:
         super().__init__()
         width = output_width(signature, context.sizes)
         assert width is not None
         self.slots = slots(signature, context.sizes)
-        self.table = nn.Parameter(torch.full((context.rows, width), settings.start))
+        self.by_row = bool(signature.inputs)
+        self.table = nn.Parameter(torch.full((context.rows if self.by_row else 1, width), settings.start))
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """Row positions [batch] to outputs [batch, *axes]."""
-        return ModelOutput(outputs_of(self.table.index_select(0, inputs["@row"]), self.slots), {})
+        rows = inputs["@row"]
+        table = self.table.index_select(0, rows if self.by_row else torch.zeros_like(rows))
+        return ModelOutput(outputs_of(table, self.slots), {})
 
 
 def build(signature: Signature, settings: Settings, context: ArchitectureContext) -> nn.Module:

@@ -11,7 +11,7 @@ from pdual.dsl.declarations.architecture_vectors import input_width, output_widt
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.architectures.values import flattened, input_columns, outputs_of, slots
+from pdual.runtime.architectures.values import affine, flattened, input_columns, outputs_of, slots
 from pdual.runtime.context import ArchitectureContext
 
 
@@ -26,7 +26,7 @@ class Linear(nn.Module):
         assert outputs is not None
         self.columns = input_columns(signature, context.sizes)
         self.slots = slots(signature, context.sizes)
-        self.map = nn.Linear(inputs, outputs, bias=settings.bias)
+        self.map = affine(inputs, outputs, settings.bias)
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """Arguments [batch, *axes] to outputs [batch, *axes]."""

@@ -13,7 +13,7 @@ from pdual.dsl.declarations.architecture_vectors import input_width, output_widt
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.architectures.values import flattened, input_columns, outputs_of, slots
+from pdual.runtime.architectures.values import affine, flattened, input_columns, outputs_of, slots
 from pdual.runtime.context import ArchitectureContext
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
@@ -35,9 +35,9 @@ class Perceptron(nn.Module):
     def __init__(self, inputs: int, outputs: int, settings: MlpSettings) -> None:
         super().__init__()
         widths = (inputs, *settings.hidden)
-        self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.hidden = nn.ModuleList(affine(a, b) for a, b in pairwise(widths))
         self.skips = tuple(settings.skip and a == b for a, b in pairwise(widths))
-        self.last = nn.Linear(widths[-1], outputs)
+        self.last = affine(widths[-1], outputs)
         self.activation = ACTIVATIONS[settings.activation]
         self.normalised = (inputs,) if settings.normalise else None
         if settings.output_bias:

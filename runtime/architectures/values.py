@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pdual.dsl.declarations.architecture_vectors import arrays, encoded_width
 from pdual.dsl.declarations.signature import Output, Signature, Sizes, part_names, shape
@@ -47,7 +47,20 @@ def joined(read: list[Tensor]) -> Tensor:
 
 def flattened(inputs: Mapping[str, Tensor], given: tuple[Column, ...], dtype: torch.dtype) -> Tensor:
     """All arguments as one vector a row: [batch, input width]."""
+    if not given:
+        return inputs["@row"].new_zeros((len(inputs["@row"]), 0), dtype=dtype)
     return joined([column.read(inputs, 1, dtype) for column in given])
+
+
+def affine(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
+    """An affine layer. Of no inputs it is its bias, which starts at 0."""
+    if inputs:
+        return nn.Linear(inputs, outputs, bias=bias)
+    layer = nn.Linear(1, outputs, bias=bias)  # of 0 inputs torch warns, and draws nothing
+    layer.in_features, layer.weight = 0, nn.Parameter(torch.zeros(outputs, 0))
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ class PlainModel(nn.Module):
             assert isinstance(kind, ArrayType)
             found = [inputs[part].double() for part in part_names(name, kind)]
             whole = torch.complex(*found) if len(found) == 2 else found[0]
-            # What is the same in every row comes without the batch.
-            columns.append((whole if whole.dim() > len(kind.axes) else whole.expand(count, *whole.shape)).tolist())
+            assert whole.shape[0] == count, "models are called on rows"
+            columns.append(whole.tolist())
         results = [self.function(self.name, arguments) for arguments in zip(*columns, strict=True)]
         outputs: dict[str, Any] = {}
         for output in signature.outputs:
