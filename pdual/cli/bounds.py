@@ -11,6 +11,7 @@ import typer
 
 from pdual.cli.asked import OptionalSpec, asked, references
 from pdual.cli.options import DataOption, DualOption, JsonOption, SetOption, assignments, data_files, duals
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.cli.asked import Asked
@@ -82,7 +83,7 @@ def bounds(
         output.document("bounds", code, found.understood.diagnostics, found.source, bounds=content)
         return code
     for line in (*lines(made), *(lines_of_rows(known) if rows else ())):
-        print(line)
+        say(line)
     sys.stdout.flush()
     return code
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pdual.cli.options import JsonOption
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -123,7 +124,7 @@ def _write(
     elif out is None:
         _csv(columns, lines, sys.stdout)
     else:
-        print(out)
+        say(out)
     return output.FINE
 
 
