@@ -12,6 +12,7 @@ from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.fixes import replacement
 from pdual.dsl.snippet import Mark, draw
 from pdual.dsl.spans import NOWHERE, Source, Span
+from pdual.dsl.visible import visible
 
 _LONGEST = 1_000  # letters of a fact; lists of what there is, in notes, are the longest honest ones
 
@@ -22,12 +23,12 @@ def render(diagnostic: Diagnostic, source: Source | None = None) -> str:
     lines = [f"{entry.severity}[{entry.code}]: {_title(entry, diagnostic)}"]
     margin = " "
     if source is not None and diagnostic.span == NOWHERE:
-        lines.append(f"{margin}--> {_visible(source.name)}")
+        lines.append(f"{margin}--> {visible(source.name)}")
     elif source is not None:
         line, column = source.position(diagnostic.span.start)
         snippet = draw(source, _marks(entry, diagnostic))
         margin = " " * snippet.margin
-        lines.append(f"{margin}--> {_visible(source.name)}:{line}:{column}")
+        lines.append(f"{margin}--> {visible(source.name)}:{line}:{column}")
         lines.extend(snippet.lines)
     lines.extend(f"{margin} = note: {note}" for note in _notes(entry, diagnostic))
     help_text = _help(entry, diagnostic)
@@ -112,10 +113,5 @@ def _fields(template: str) -> set[str]:
 
 def _shown(text: str) -> str:
     """A fact in a message: a name or a number as long as a book is cut in the middle."""
-    visible = _visible(text[: _LONGEST + 1])
-    return visible if len(text) <= _LONGEST else f"{visible[: _LONGEST // 2]}…{_visible(text[-_LONGEST // 4 :])}"
-
-
-def _visible(text: str) -> str:
-    """A text from the user's hands for one line of a terminal: without control characters and surrogates."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    shown = visible(text[: _LONGEST + 1])
+    return shown if len(text) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{visible(text[-_LONGEST // 4 :])}"

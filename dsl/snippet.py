@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pdual.dsl.spans import Source, Span
+from pdual.dsl.visible import SIGN
 
 _TAB = 4
 _WIDEST = 110  # columns of a line that are shown; a longer one is cut around what is marked
@@ -70,7 +71,7 @@ def expand(line: str) -> str:
         if letter == "\t":
             shown += " " * (_TAB - len(shown) % _TAB)
         else:
-            shown += letter if letter.isprintable() else "\ufffd"
+            shown += letter if letter.isprintable() else SIGN
     return shown
 
 

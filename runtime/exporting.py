@@ -157,7 +157,9 @@ def predictors(graph: Graph) -> list[typed.TypedModel]:
 def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exported:
     inputs: dict[str, Tensor] = {}
     if answers_by_row(model.architecture, model.signature):
-        return Exported(model.name, {}, {"both": "it holds a value of every train row, and has none for others"}, {}, [])
+        return Exported(
+            model.name, {}, {"both": "it holds a value of every train row, and has none for others"}, {}, []
+        )
     for name, kind in model.signature.inputs:
         if not isinstance(kind, ArrayType):
             return Exported(model.name, {}, {"both": f"`{name}` is a graph or a text"}, {}, [])

@@ -21,6 +21,7 @@ from pdual.cli.options import (
     duals,
     trained_on,
 )
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.cli.asked import Asked
@@ -95,7 +96,7 @@ def bounds(
         output.document("bounds", code, found.understood.diagnostics, found.source, bounds=content)
         return code
     for line in (*lines(made), *(lines_of_rows(known) if rows else ())):
-        print(line)
+        say(line)
     sys.stdout.flush()
     return code
 

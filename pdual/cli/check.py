@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdual.cli.options import JsonOption, SetOption, assignments
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.dsl.diagnostics import Diagnostic
@@ -54,7 +55,7 @@ def check(
     for _, source, diagnostics in checked:
         output.show(diagnostics, source, sys.stdout)
     noun = "spec" if len(specs) == 1 else "specs"
-    print(f"checked {len(specs)} {noun}: {output.summary(found)}")
+    say(f"checked {len(specs)} {noun}: {output.summary(found)}")
     return code
 
 
@@ -102,9 +103,9 @@ def _explain(code: str, json: bool) -> int:
         content = {name: getattr(found, name) for name in ("code", "reason", "failing", "repaired")}
         output.document("check", output.FINE, (), None, explanation={"title": heading(found.code), **content})
         return output.FINE
-    print(f"{found.code}: {heading(found.code)}\n\n{found.reason}")
+    say(f"{found.code}: {heading(found.code)}\n\n{found.reason}")
     for line in _shown(found):
-        print(line)
+        say(line)
     return output.FINE
 
 

@@ -20,6 +20,7 @@ from pdual.cli.options import (
     keeps_objective,
     names,
 )
+from pdual.cli.say import say
 
 
 def compare(
@@ -78,7 +79,7 @@ def compare(
 
     def began(trial: Trial) -> None:
         if not quiet:
-            print(f"{trial.dual}, seed {trial.seed}: {trial.folder}", file=sys.stderr, flush=True)
+            say(f"{trial.dual}, seed {trial.seed}: {trial.folder}", file=sys.stderr, flush=True)
 
     gc.enable()
     try:
@@ -103,5 +104,5 @@ def compare(
         output.document("compare", code, (), found.source, **as_json(result))
     else:
         for line in lines(result):
-            print(line)
+            say(line)
     return code

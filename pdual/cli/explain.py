@@ -22,6 +22,7 @@ from pdual.cli.options import (
     duals,
     keeps_objective,
 )
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
@@ -80,7 +81,7 @@ def explain(
     _print(lines)
     if understood.diagnostics:
         if lines:
-            print()
+            say()
         sys.stdout.flush()
         output.show(understood.diagnostics, found.source, sys.stderr if code else sys.stdout)
     return code
@@ -100,7 +101,7 @@ def _rows(graph: Graph, count: int, context: SourceContext, source: Source, json
     if json:
         output.document("explain", output.FINE, (), source, rows=[item.as_json() for item in found])
     else:
-        print("\n".join(lines_of(found)))
+        say("\n".join(lines_of(found)))
     return output.FINE
 
 
@@ -141,11 +142,13 @@ def _print(lines: Sequence[Line]) -> None:
 
     if not wants_colour(sys.stdout):
         for line in lines:
-            print(line.text)
+            say(line.text)
         return
     from rich.console import Console
     from rich.text import Text
 
+    from pdual.dsl.visible import visible_lines
+
     console = Console(highlight=False, soft_wrap=True)
     for line in lines:
-        console.print(Text(line.text, style="bold cyan" if line.heading else ""))
+        console.print(Text(visible_lines(line.text), style="bold cyan" if line.heading else ""))

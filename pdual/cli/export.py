@@ -10,6 +10,7 @@ import typer
 
 from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 from pdual.cli.rows import RunArgument
+from pdual.cli.say import say
 
 
 def export(
@@ -46,6 +47,6 @@ def export(
     output.show(told, None, sys.stderr)
     for item in programs:
         for file in item.files.values():
-            print(folder / file)
-    print(folder / "export.json")
+            say(folder / file)
+    say(folder / "export.json")
     return output.FINE

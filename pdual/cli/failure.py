@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pdual.cli import output
+from pdual.cli.say import say
 from pdual.dsl.diagnostics import Diagnostic, Refusal, diagnostic, refuse
 from pdual.dsl.spans import Source
 
@@ -41,7 +42,7 @@ def interrupted(arguments: Sequence[str]) -> int:
     """Ctrl-C where nothing was there to be saved."""
     if _wants_json(arguments):
         output.document(_command(arguments), output.INTERRUPTED, (), None, interrupted=True)
-    print("interrupted", file=sys.stderr)
+    say("interrupted", file=sys.stderr)
     return output.INTERRUPTED
 
 

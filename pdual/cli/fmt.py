@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdual.cli.options import JsonOption
+from pdual.cli.say import say, write
 from pdual.dsl.record import record
+from pdual.dsl.visible import visible_lines
 
 if TYPE_CHECKING:
     from pdual.dsl.diagnostics import Diagnostic
@@ -71,16 +73,17 @@ def fmt(
     for layout in layouts:
         output.show(layout.diagnostics, layout.source, said)
     if diff:
-        sys.stdout.writelines(line for layout in changed for line in _diff(layout))
+        for layout in changed:
+            sys.stdout.write(visible_lines("".join(_diff(layout))))
     elif only and not check:
-        sys.stdout.write(layouts[0].text or "")
+        write(layouts[0].text or "", sys.stdout)
         return code
     verb = "would format" if check or diff else "formatted"
     for layout in changed:
-        print(f"{verb} {layout.name}", file=said)
+        say(f"{verb} {layout.name}", file=said)
     noun = "spec" if len(layouts) == 1 else "specs"
     mistakes = f": {output.summary(found)}" if found else ""
-    print(f"{verb} {len(changed)} of {len(layouts)} {noun}{mistakes}", file=said)
+    say(f"{verb} {len(changed)} of {len(layouts)} {noun}{mistakes}", file=said)
     return code
 
 

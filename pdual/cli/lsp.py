@@ -9,11 +9,13 @@ def lsp() -> int:
     import os
     import sys
     from contextlib import redirect_stdout
+    from typing import BinaryIO, cast
 
     from pdual.cli import output
     from pdual.dsl.diagnostics import refuse
 
     try:
+        from pdual.lsp.incoming import Incoming, Outgoing
         from pdual.lsp.server import server
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("pygls", "lsprotocol"):
@@ -21,7 +23,10 @@ def lsp() -> int:
         raise refuse("PD714", package=error.name.partition(".")[0]) from error
     gc.enable()  # it stays for a day, not for a moment
     # pygls closes what it writes to, and whatever else prints must not come between its messages.
-    channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    channel = Outgoing(os.fdopen(os.dup(sys.stdout.fileno()), "wb"))
     with redirect_stdout(sys.stderr):
-        server().start_io(None, channel)
+        serving = server()
+        incoming = Incoming(sys.stdin.buffer, channel, serving.protocol.structure_message)
+        # Both are what pygls reads and writes, and no more than that.
+        serving.start_io(cast(BinaryIO, incoming), cast(BinaryIO, channel))
     return output.FINE

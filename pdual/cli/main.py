@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from pdual.cli import bounds, check, compare, explain, export, fmt, lsp, report, rows, run, sensitivity, sweep, verify
+from pdual.cli.say import say
 
 #: A mistake on the command line; typer exports only this subclass of it.
 USAGE_ERROR = typer.BadParameter.__mro__[1]
@@ -45,7 +46,7 @@ def _show_version(asked: bool) -> None:
     if asked:
         from pdual import __version__
 
-        print(f"pdual {__version__}")
+        say(f"pdual {__version__}")
         raise typer.Exit
 
 

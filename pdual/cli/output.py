@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
+from pdual.cli.say import say
 from pdual.dsl.catalogue import CATALOGUE
 from pdual.dsl.diagnostics import Diagnostic, Severity
 from pdual.dsl.printer import as_json, render
 from pdual.dsl.spans import Source
+from pdual.dsl.visible import escaped_json
 
 #: Raised whenever a name in a command's JSON document changes its meaning or goes away.
 SCHEMA = 1
@@ -52,9 +54,9 @@ def show(diagnostics: Sequence[Diagnostic], source: Source | None, stream: TextI
         if wants_colour(stream):
             _show_in_colour(item, text, stream)
         else:
-            print(text, file=stream)
+            say(text, file=stream)
     if len(diagnostics) > MOST_SHOWN:
-        print(f"... and {len(diagnostics) - MOST_SHOWN:,} more\n", file=stream)
+        say(f"... and {len(diagnostics) - MOST_SHOWN:,} more\n", file=stream)
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -92,7 +94,8 @@ def document(command: str, code: int, diagnostics: Sequence[Diagnostic], source:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """JSON to stdout; what JSON has no number for is written as text (``"inf"``, ``"nan"``)."""
-    print(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False), file=sys.stdout)
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(escaped_json(text) + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from pdual.cli.output import wants_colour
+from pdual.cli.say import say
+from pdual.dsl.visible import visible, visible_lines
 from pdual.runtime.context import Progress
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class LineProgress(Progress):
         """Nothing to put back."""
 
     def _say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        say(text, file=self._stream, flush=True)
         self._last = time.monotonic()
 
 
@@ -70,11 +72,11 @@ class BarProgress(LineProgress):
 
         super().__init__(stream)
         self._bar: Bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=Console(file=stream),
             transient=True,
         )
@@ -84,7 +86,7 @@ class BarProgress(LineProgress):
         """Draw a bar."""
         super().start(title, total)
         self._bar.start()
-        self._task = self._bar.add_task(title, total=total, note="")
+        self._task = self._bar.add_task(visible(title), total=total, note="")
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Move it."""
@@ -93,9 +95,9 @@ class BarProgress(LineProgress):
         if self._task is not None:
             self._bar.update(self._task, advance=steps)
             if note and not warns:
-                self._bar.update(self._task, note=note)
+                self._bar.update(self._task, note=visible(note))
         if warns:
-            self._bar.console.print(note, markup=False, highlight=False)
+            self._bar.console.print(visible_lines(note), markup=False, highlight=False)
 
     def finish(self, note: str = "") -> None:
         """Take it away."""
@@ -106,7 +108,7 @@ class BarProgress(LineProgress):
     def log(self, line: LogLine) -> None:
         """Beside the bar."""
         if self._task is not None:
-            self._bar.update(self._task, note=iteration(line))
+            self._bar.update(self._task, note=visible(iteration(line)))
 
     def close(self) -> None:
         """Give the terminal back."""

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
+from pdual.cli.say import say
 
 
 def report(
@@ -41,7 +42,7 @@ def report(
     if json:
         output.document("report", output.FINE, (), None, file=str(place), runs=[str(run) for run in runs])
     else:
-        print(place)
+        say(place)
         if not quiet:
-            print(f"open it in a browser: {place.resolve().as_uri()}", file=sys.stderr)
+            say(f"open it in a browser: {place.resolve().as_uri()}", file=sys.stderr)
     return output.FINE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -135,7 +136,7 @@ def _write(
     elif out is None:
         _csv(columns, lines, sys.stdout)
     else:
-        print(out)
+        say(out)
     return output.FINE
 
 

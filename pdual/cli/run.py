@@ -23,6 +23,7 @@ from pdual.cli.options import (
     keeps_objective,
     seconds,
 )
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.finding import Found
@@ -106,7 +107,7 @@ def run(
         return failure.refused(refusal, arguments, found.source)
     except KeyboardInterrupt:
         code = failure.interrupted(arguments)
-        print(_kept(options), file=sys.stderr)
+        say(_kept(options), file=sys.stderr)
         return code
     return _report(outcome, interrupted, understood, options, json)
 
@@ -187,10 +188,10 @@ def _report(outcome: Outcome, interrupted: bool, understood: Understood, options
         output.document("run", code, told, understood.source, **content)
     else:
         for line in results.lines(outcome):
-            print(line)
+            say(line)
         output.show(missed, understood.source, sys.stderr)
     if interrupted:
-        print(f"interrupted; what was reached is saved: `{_again(options)}`", file=sys.stderr)
+        say(f"interrupted; what was reached is saved: `{_again(options)}`", file=sys.stderr)
     return code
 
 

@@ -12,6 +12,7 @@ import typer
 
 from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
 from pdual.cli.rows import RunArgument
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.sensitivity import Sensitivity
@@ -69,7 +70,7 @@ def sensitivity(
 
     def told(words: str) -> None:
         if not quiet:
-            print(words, file=sys.stderr, flush=True)
+            say(words, file=sys.stderr, flush=True)
 
     gc.enable()
     named = trained_on(trained)
@@ -89,9 +90,9 @@ def sensitivity(
         output.document("sensitivity", code, (), None, **{**asdict(found), "groups": groups_, "figure": str(figure)})
     else:
         for line in lines(found, figure):
-            print(line)
+            say(line)
     if interrupt.came:
-        print("interrupted; what has ended is kept: the same command goes on from here", file=sys.stderr)
+        say("interrupted; what has ended is kept: the same command goes on from here", file=sys.stderr)
     return code
 
 

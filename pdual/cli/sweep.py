@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdual.cli.options import DeviceChoice, JsonOption, SetOption, SpecArgument, assignments, data_files
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
@@ -81,12 +82,12 @@ def sweep(
 
     def began(trial: Trial) -> None:
         if not quiet:
-            print(f"begun: {trial.folder}", file=sys.stderr, flush=True)
+            say(f"begun: {trial.folder}", file=sys.stderr, flush=True)
 
     def ended(item: Ended) -> None:
         if not quiet or item.metrics is None:
             words = "ended" if item.metrics is not None else f"failed with exit code {item.code}, {item.said}"
-            print(f"{words}: {item.trial.folder}", file=sys.stderr, flush=True)
+            say(f"{words}: {item.trial.folder}", file=sys.stderr, flush=True)
 
     with Interrupt() as interrupt:
         found = swept(spec, planned, arguments, jobs or default_workers(), began, ended, interrupt.asked)
@@ -99,9 +100,9 @@ def sweep(
         output.document("sweep", code, (), None, trials=every, figure=None if figure is None else str(figure))
     else:
         for line in lines(list(values), found, capacities):
-            print(line)
+            say(line)
         if figure is not None:
-            print(f"figure: {figure}")
+            say(f"figure: {figure}")
     return code
 
 

@@ -21,6 +21,7 @@ from pdual.cli.options import (
     keeps_objective,
     trained_on,
 )
+from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.understanding import Understood
@@ -140,7 +141,7 @@ def _report(
         output.document("verify", code, fallen, understood.source, claims=content)
         return code
     for line in lines(attacks, understood.graph, files, repeated):
-        print(line)
+        say(line)
     sys.stdout.flush()
     output.show(fallen, understood.source, sys.stderr)
     return code

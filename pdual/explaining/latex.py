@@ -27,6 +27,7 @@ from pdual.dsl.typed import (
     TypedExpression,
 )
 from pdual.dsl.types import ArrayType, MemberOf
+from pdual.dsl.visible import visible
 
 _GREEK = frozenset(
     (
@@ -170,5 +171,5 @@ def escaped(text: str) -> str:
     """A text without the signs that LaTeX gives a meaning."""
     return "".join(
         rf"\{letter}" if letter in "#$%&_{}" else rf"\char{ord(letter)} " if letter in "\\^~" else letter
-        for letter in text
+        for letter in visible(text)
     )

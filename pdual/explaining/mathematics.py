@@ -33,7 +33,7 @@ def mathematics(spec: TypedSpec, graph: Graph | None, minimize: bool = True) -> 
     latex = Latex({**labels, **(graph.labels if graph is not None else {})})
     problem = [*_objectives(spec, latex, minimize), *_constraints(spec, latex)]
     pieces = [
-        f"% {spec.name}" + (f": {spec.title}" if spec.title else ""),
+        f"% {spec.name}" + (f": {escaped(spec.title)}" if spec.title else ""),
         _aligned(problem),
         *_section("where", list(_definitions(spec, latex))),
         *_section("with multipliers", list(_multipliers(spec, latex))),
