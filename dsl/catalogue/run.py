@@ -233,6 +233,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="one of its outputs is of every word of `{set}`",
         help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
     ),
+    Entry(
+        "PD661",
+        "the budget of {budget} was spent before anything was trained",
+        notes=("what a source prepares and keeps in the cache is not prepared again",),
+        help=("give it more time with `--budget`, or fewer rows with `--limit`",),
+    ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(
         "PD701",
