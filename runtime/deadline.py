@@ -36,7 +36,11 @@ class Deadline:
 
     def __enter__(self) -> Deadline:
         left = None if self._seconds is None else max(self._seconds, AT_LEAST)
-        if left is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        if (
+            left is None
+            or not hasattr(signal, "setitimer")
+            or threading.current_thread() is not threading.main_thread()
+        ):
             return self
         other = signal.getitimer(signal.ITIMER_REAL)[0]
         if not 0 < other <= left:  # somebody else's that comes first is left alone

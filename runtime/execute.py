@@ -31,6 +31,7 @@ from pdual.runtime.evaluations.context import EvaluationContext, Teller, evaluat
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RUN, SPEC, RunFolder
 from pdual.runtime.group_table import rows_in
+from pdual.runtime.memory import told_room
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
@@ -78,7 +79,7 @@ def execute(
     Raises a Refusal with PD5xx for the data, PD6xx for the run.
     """
     refuse_unsolved(graph)
-    with Deadline(options.budget) as deadline:
+    with told_room(), Deadline(options.budget) as deadline:
         return _execute(graph, text, options, context, given or {}, progress or Progress(), log, stop, warn, deadline)
 
 
@@ -289,7 +290,12 @@ def _solve(
     if resumed is not None:
         folder.rewrite_log(tuple(LogLine.model_validate(line) for line in resumed["history"]))
     settings = replace(
-        solver_options(options, record, device), budget=deadline.left, stop=asked, save=folder.save, log=written, progress=progress
+        solver_options(options, record, device),
+        budget=deadline.left,
+        stop=asked,
+        save=folder.save,
+        log=written,
+        progress=progress,
     )
     try:
         return solve(problem, settings, resume=resumed, initial=initial)

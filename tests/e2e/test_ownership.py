@@ -60,7 +60,10 @@ def digests(folder: Path) -> dict[str, str]:
 
 #: Every command that writes, and a file of the user's that stands in the place of one of its own.
 WRITES: list[tuple[list[str], str]] = [
-    *((RUN, f"out/{name}") for name in ("spec.pdual", "metrics.json", "log.jsonl", "checkpoint/mine", "notes.txt", "run.lock")),
+    *(
+        (RUN, f"out/{name}")
+        for name in ("spec.pdual", "metrics.json", "log.jsonl", "checkpoint/mine", "notes.txt", "run.lock")
+    ),
     *(([*RUN, "--resume"], f"out/{name}") for name in ("spec.pdual", "metrics.json", "run.json", "checkpoint/mine")),
     ([*RUN, "--tensorboard"], "out/tensorboard"),
     (["compare", "small.pdual", "--duals", "pointwise", "--out", "c", "-q"], "c/pointwise-0/metrics.json"),
@@ -95,7 +98,10 @@ def test_a_file_of_the_users_stays(capsys, here: Path, command: list[str], place
 def test_nothing_is_written_through_a_link(capsys, here: Path, command: list[str], place: str) -> None:
     if place == "points.csv":
         place = "linked.csv"
-        command = ["linked.csv" if item == "points.csv" and command[at - 1] == "--out" else item for at, item in enumerate(command)]
+        command = [
+            "linked.csv" if item == "points.csv" and command[at - 1] == "--out" else item
+            for at, item in enumerate(command)
+        ]
     (here / "elsewhere").write_text(MINE)
     (here / place).parent.mkdir(parents=True, exist_ok=True)
     (here / place).symlink_to(here / "elsewhere")
@@ -120,7 +126,13 @@ def test_what_pdual_wrote_it_replaces(capsys, here: Path) -> None:
 
 
 def test_what_the_user_adds_to_a_run_stays(capsys, here: Path) -> None:
-    added = ["notes.txt", "checkpoint/mine.txt", "checkpoint.old/tensors.safetensors", "checkpoint.new/x", "run.json.bak"]
+    added = [
+        "notes.txt",
+        "checkpoint/mine.txt",
+        "checkpoint.old/tensors.safetensors",
+        "checkpoint.new/x",
+        "run.json.bak",
+    ]
     for name in added:
         (here / "run" / name).parent.mkdir(exist_ok=True)
         (here / "run" / name).write_text(MINE)
@@ -173,7 +185,10 @@ def told(capsys, command: list[str]) -> Said:
 def test_a_run_from_elsewhere_reads_nothing_that_was_not_named(capsys, here: Path, command: list[str]) -> None:
     sent(asked("folder", str(here)))
     said = told(capsys, command)
-    assert (said.code, "error[PD629]: `points` of this run is `points.csv`, outside its folder" in said.err) == (4, True), said.err
+    assert (said.code, "error[PD629]: `points` of this run is `points.csv`, outside its folder" in said.err) == (
+        4,
+        True,
+    ), said.err
 
 
 @pytest.mark.parametrize(
@@ -186,7 +201,9 @@ def test_a_run_from_elsewhere_reads_nothing_that_was_not_named(capsys, here: Pat
         (lambda record: record.update(overrides={"width": "../x"}), "PD629"),
     ],
 )
-def test_no_path_of_a_record_leads_out(capsys, here: Path, change: Callable[[dict[str, object]], object], code: str) -> None:
+def test_no_path_of_a_record_leads_out(
+    capsys, here: Path, change: Callable[[dict[str, object]], object], code: str
+) -> None:
     sent(change)
     assert f"error[{code}]" in told(capsys, READING[0]).err
 
@@ -197,7 +214,9 @@ def test_a_spec_that_was_changed_makes_a_run_another_ones(capsys, here: Path) ->
     assert "error[PD629]" in say(capsys, "report", "run", "-q").err
 
 
-@pytest.mark.parametrize("name", ["points.csv", "spec.pdual", "run.json", "checkpoint/tensors.safetensors", "checkpoint"])
+@pytest.mark.parametrize(
+    "name", ["points.csv", "spec.pdual", "run.json", "checkpoint/tensors.safetensors", "checkpoint"]
+)
 def test_a_link_that_was_sent_leads_nowhere(capsys, here: Path, name: str) -> None:
     sent(asked("folder", ""))
     place = here / "sent" / name
