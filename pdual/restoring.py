@@ -56,11 +56,12 @@ def restored(
     Raises a Refusal with PD604 (the data are others now), PD62x (the folder), PD5xx (the data), PD610 (a model from Python).
     """
     from pdual.runtime.folder import RunFolder
+    from pdual.runtime.memory import told_room
 
     folder = RunFolder.open(path)
     record = folder.record
     state = folder.load()
-    with told_in(_source(folder)):
+    with told_in(_source(folder)), told_room():
         return _restored(folder, record, state, progress, given or {}, named or {})
 
 

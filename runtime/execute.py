@@ -25,11 +25,13 @@ from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.identity import spec_hash
 from pdual.runtime.context import Progress, SourceContext
 from pdual.runtime.data import Table
+from pdual.runtime.deadline import Deadline
 from pdual.runtime.denormals import flushed
 from pdual.runtime.evaluations.context import EvaluationContext, Teller, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RUN, SPEC, RunFolder
 from pdual.runtime.group_table import rows_in
+from pdual.runtime.memory import told_room
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions, check_counts
@@ -78,6 +80,22 @@ def execute(
     """
     check_counts(options.seed, options.threads)
     refuse_unsolved(graph)
+    with told_room(), Deadline(options.budget) as deadline:
+        return _execute(graph, text, options, context, given or {}, progress or Progress(), log, stop, warn, deadline)
+
+
+def _execute(
+    graph: Graph,
+    text: str,
+    options: RunOptions,
+    context: SourceContext,
+    given: Mapping[str, nn.Module],
+    told: Progress,
+    log: Callable[[LogLine], None],
+    stop: Callable[[], bool],
+    warn: Callable[[Sequence[Diagnostic]], None],
+    deadline: Deadline,
+) -> Outcome:
     started = _now()
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
@@ -85,15 +103,14 @@ def execute(
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
     RunFolder(path).check_free(replace=True)  # before rows are loaded, which may take long
-    problem, tables = prepared(graph, options, context, given or {})
-    told = progress or Progress()
+    problem, tables = prepared(graph, options, context, given)
     with RunFolder(path).locked():
         record = _record(graph, text, options, problem, tables, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
         warnings = impossible_rows(graph, tables)
         warn(warnings)
         try:
-            run = _solve(problem, options, device, folder, told, log, stop)
+            run = _solve(problem, options, device, folder, told, log, stop, deadline)
         except Refusal as refusal:
             raise located(refusal, graph.spec) from None
         with flushed():
@@ -258,7 +275,12 @@ def _solve(
     progress: Progress,
     log: Callable[[LogLine], None],
     stop: Callable[[], bool],
+    deadline: Deadline,
 ) -> Run:
+    def asked() -> bool:
+        deadline.heeded()
+        return stop()
+
     def written(line: LogLine) -> None:
         folder.append_log(line)
         log(line)
@@ -269,7 +291,12 @@ def _solve(
     if resumed is not None:
         folder.rewrite_log(tuple(LogLine.model_validate(line) for line in resumed["history"]))
     settings = replace(
-        solver_options(options, record, device), stop=stop, save=folder.save, log=written, progress=progress
+        solver_options(options, record, device),
+        budget=deadline.left,
+        stop=asked,
+        save=folder.save,
+        log=written,
+        progress=progress,
     )
     try:
         return solve(problem, settings, resume=resumed, initial=initial)

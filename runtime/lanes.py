@@ -17,6 +17,7 @@ from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation import Pass, evaluate
 from pdual.runtime.group_table import GroupTable, rows_in
+from pdual.runtime.memory import check_room
 from pdual.runtime.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.problem import Block, Options, Problem
 from pdual.runtime.sampling import GroupStream, RowStream, Stream, generator
@@ -24,6 +25,8 @@ from pdual.runtime.visits import Visits
 
 #: An evaluation batch has this many times the rows of a training batch: no gradients are kept.
 EVALUATION_BATCH = 4
+#: Numbers that a step keeps of an entry of a batch: its residual, its gradient, and what they are made of.
+BATCH_NUMBERS = 4
 #: On a CPU at most so many numbers of its fields: 128 images of 28 x 28 take 0.28 ms each where 256 take 0.41.
 EVALUATION_NUMBERS = 2**17
 
@@ -147,6 +150,9 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
         strata = strata_of_rows(program.strata, table, train, program.data)
         stream = PartStream(train, groups[train], strata, descent.members, descent.batch, random)
     placed = Block(program, table, block.groups)
+    if options.device.type == "cpu":
+        entries = drawn * program.layout.columns
+        check_room(f"a batch of {drawn} rows of `{program.data}`", entries, BATCH_NUMBERS * options.dtype.itemsize)
     multipliers = build_multipliers(
         problem, placed, probe.features, options.device, options.dtype, options.seed + place
     )

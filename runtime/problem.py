@@ -64,7 +64,7 @@ class Options:
 
     ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is
     automatic mixed precision of the models over float32 weights. ``feasibility`` drops the objective
-    (``--minimize none``). ``budget`` in seconds ends the run after the outer iteration that exceeds it.
+    (``--minimize none``). ``budget`` in seconds ends the run with the step that exceeds it.
     ``stop`` is asked before every step. ``save`` is handed the solver's state at the end, after the first outer iteration
     and after every one that ends ``save_every`` seconds or more after the last time. ``identity``: what else has to
     be the same, beside what the solver itself knows, for a saved state to be one of this run.

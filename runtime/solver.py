@@ -129,18 +129,14 @@ class Solver:
         status: Status = "finished"
         while self._iteration <= outer:
             if not self._descend():
-                status = "stopped"
+                status = "budget" if self._is_over() else "stopped"
                 break
             if self._iteration > 0:
                 self._ascend()
             self._iteration += 1
             self._step = 0
             self._losses.zero_()
-            if (
-                self._options.budget is not None
-                and self._clock.total > self._options.budget
-                and self._iteration <= outer
-            ):
+            if self._is_over() and self._iteration <= outer:
                 status = "budget"
                 break
             self._save(
@@ -159,9 +155,7 @@ class Solver:
         return Run(self._problem, self._options, lanes, status, history, timing, self._averages)
 
     def state(self) -> dict[str, Any]:
-        """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not
-        copies.
-        """
+        """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
         random = {"cpu": torch.get_rng_state()}
         if self._options.device.type == "cuda":
             random["cuda"] = torch.cuda.get_rng_state(self._options.device)
@@ -239,7 +233,7 @@ class Solver:
         self._models.train()
         with self._clock.phase("primal"):
             while self._step < steps:
-                if self._options.stop():
+                if self._options.stop() or self._is_over():
                     return False
                 self._losses += self.primal_step(self._step % look == 0 or self._step == steps - 1)
                 self._step += 1
@@ -247,6 +241,10 @@ class Solver:
                 if self._taken % REPORT_EVERY == 0:
                     self._options.progress.advance(REPORT_EVERY)
         return True
+
+    def _is_over(self) -> bool:
+        """Whether the budget is spent."""
+        return self._options.budget is not None and self._clock.total > self._options.budget
 
     def _begin_averages(self) -> None:
         """Know the averages exactly where no pass has shown them: before the first step of a run, and after the warm-up."""

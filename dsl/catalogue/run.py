@@ -233,6 +233,32 @@ ENTRIES: tuple[Entry, ...] = (
         label="one of its outputs is of every word of `{set}`",
         help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
     ),
+    Entry(
+        "PD661",
+        "the budget of {budget} was spent before anything was trained",
+        notes=("what a source prepares and keeps in the cache is not prepared again",),
+        help=("give it more time with `--budget`, or fewer rows with `--limit`",),
+    ),
+    Entry(
+        "PD662",
+        "{what} takes {asked}, and {there} are free",
+        label="too large for this machine",
+        notes=("that is {count} numbers, with what training keeps of each",),
+        help=("make it smaller, or run on a machine with more memory",),
+    ),
+    Entry(
+        "PD663",
+        "the tokenizer of `{base}` writes token {token}, and the model has vectors for {found}",
+        label="named here",
+        notes=("it is read in `{text}`",),
+        help=("name a folder whose tokenizer and weights belong together",),
+    ),
+    Entry(
+        "PD664",
+        "the chat template of `{base}` fails: {reason}",
+        label="named here",
+        help=('write `template = "plain"`, which needs none',),
+    ),
     Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
     Entry(
         "PD701",

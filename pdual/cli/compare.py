@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pdual.cli.options import (
+    MOST_THREADS,
     DataOption,
     DeviceChoice,
     JsonOption,
@@ -40,7 +41,7 @@ def compare(
         Path | None, typer.Option(help="Folder of the runs. [default: runs/compare-NAME]", show_default=False)
     ] = None,
     device: Annotated[DeviceChoice, typer.Option(help="Where to compute.")] = DeviceChoice.AUTO,
-    threads: Annotated[int, typer.Option(metavar="N", help="Of the CPU.", min=1)] = 1,
+    threads: Annotated[int, typer.Option(metavar="N", help="Of the CPU.", min=1, max=MOST_THREADS)] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and iterations: a first look.")] = False,
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="At most N rows of each split.", min=1, show_default=False)

@@ -9,6 +9,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+#: More threads than this no machine has, and systems refuse to start so many in ways that end the process.
+MOST_THREADS = 1024
+
 SpecArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="SPEC", help="A .pdual file, or the name of a shipped spec.", show_default=False)
 ]

@@ -41,7 +41,7 @@ def verify(
         str | None, typer.Option(metavar="NAME,...", help="Attack only these claims.", show_default=False)
     ] = None,
     examples: Annotated[int, typer.Option(metavar="N", help="Cases a claim.", min=1)] = EXAMPLES,
-    seed: Annotated[int, typer.Option(help="Of the cases.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of the cases.", min=0, max=2**63 - 1)] = 0,
     run: Annotated[
         Path | None,
         typer.Option(

@@ -14,6 +14,10 @@ from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.runtime.context import ArchitectureContext
+from pdual.runtime.memory import check_room
+
+#: Bytes that training keeps of a parameter: itself, its gradient, and two moments, in single precision.
+KEPT = 16
 
 Builder = Callable[[Signature, Settings, ArchitectureContext], nn.Module]
 
@@ -37,10 +41,12 @@ def build_model(
     def nested(inner: ArchitectureUse, asked: Signature) -> nn.Module:
         return build_model(inner, asked, sizes, knowns, rows, span)
 
+    declared = declaration.parameters(signature, use.settings, {**sizes, ROWS: rows})
+    if declared is not None:
+        check_room(f"`{use.architecture}` with {declared:,} parameters", declared, KEPT, span)
     context = ArchitectureContext(sizes, knowns, rows, nested, span=span)
     build: Builder = named(declaration.builder)
     model = build(signature, use.settings, context)
-    declared = declaration.parameters(signature, use.settings, {**sizes, ROWS: rows})
     found = count_parameters(model)
     if declared is not None and found != declared:
         error = f"`{use.architecture}` has {found} parameters and declares {declared}"

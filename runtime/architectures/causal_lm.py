@@ -46,7 +46,7 @@ class CausalLm(nn.Module):
         base = load_base(settings.base, span)
         if settings.template == "chat" and getattr(base.tokenizer, "chat_template", None) is None:
             raise refuse("PD646", span, base=settings.base)
-        self.reader = Reader(base.tokenizer, settings.template)
+        self.reader = Reader(base.tokenizer, settings.template, settings.base, _vectors(base.model), span)
         self.limit = min(settings.max_tokens, base.context or settings.max_tokens)
         self.context = base.context
         self._origin = origin(settings, fingerprint(base.model))
@@ -317,3 +317,9 @@ def _check_words(axes: Sequence[Axis], model: CausalLm, context: ArchitectureCon
                 "PD655", context.span, base=model.settings.base, found=model.vocabulary, set=axis.set, asked=asked,
                 last=model.vocabulary - 1,
             )  # fmt: skip
+
+
+def _vectors(model: Any) -> int | None:
+    """How many tokens a model has vectors for, where it tells."""
+    table = model.get_input_embeddings()
+    return len(table.weight) if isinstance(table, nn.Embedding) else None

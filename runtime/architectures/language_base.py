@@ -159,16 +159,32 @@ def _of_run(folder: Path, span: Span) -> Base:
             weights = {name: file.get_tensor(place) for name, place in names.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise refuse("PD644", span, base=folder, reason=_line(error)) from None
+    _check_origin(folder, found, span)
     base = load_base(str(found["base"]), span)
     model = base.model
     if (found["lora"] or found["layers"]) and fingerprint(model) != found["weights"]:
         raise refuse("PD654", span, base=found["base"], saved=found["base"])
     if found["lora"]:
         model = with_adapter(model, int(found["lora"]), float(found["lora_alpha"]), int(found["layers"]), span)
-    left = model.load_state_dict(weights, strict=False)
-    if left.unexpected_keys:
+    try:
+        fits = not model.load_state_dict(weights, strict=False).unexpected_keys
+    except (RuntimeError, TypeError):
+        fits = False
+    if not fits:
         raise refuse("PD644", span, base=folder, reason=f"its weights do not fit `{found['base']}`")
     return Base(model.merge_and_unload() if found["lora"] else model, base.tokenizer, base.context)
+
+
+def _check_origin(folder: Path, found: Any, span: Span) -> None:
+    """A run from elsewhere may name a model of the hub that it was built on, and no folder. Raises PD644."""
+    from pdual.runtime.folder import RunFolder
+
+    fields = {"base": str, "weights": str, "lora": int, "lora_alpha": int | float, "layers": int}
+    if not isinstance(found, Mapping) or not all(isinstance(found.get(name), kind) for name, kind in fields.items()):
+        raise refuse("PD644", span, base=folder, reason="it does not say what its model was built on")
+    if Path(found["base"]).expanduser().is_dir() and not RunFolder.open(folder).is_own:
+        reason = f"it was built on the folder `{found['base']}`, which a run from elsewhere may not have read"
+        raise refuse("PD644", span, base=folder, reason=reason)
 
 
 def _without_dropout(config: Any) -> None:

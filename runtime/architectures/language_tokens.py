@@ -9,10 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.dsl.diagnostics import refuse
+from pdual.dsl.spans import NOWHERE, Span
+from pdual.runtime.architectures.language_chat import TemplateError, rendered
 from pdual.runtime.data import offsets_of
 
-#: Llama's templates print a date; a prompt that changed from day to day would be another one.
-TODAY = "26 Jul 2024"
+#: Characters of a text that a message quotes.
+SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +54,44 @@ class Reader:
     tokenizer's end token where it has one.
     """
 
-    def __init__(self, tokenizer: Any, template: str) -> None:
+    def __init__(
+        self, tokenizer: Any, template: str, base: str = "", words: int | None = None, span: Span = NOWHERE
+    ) -> None:
+        """``words``: how many tokens the model of ``base`` has vectors for."""
         self.tokenizer = tokenizer
+        self._base, self._words, self._span = base, words, span
         self.template = template
         self._known: dict[tuple[str, str], Tokens] = {}
         self._prompts: dict[str, tuple[int, ...]] = {}
 
     def tokens(self, prompt: str, answer: str) -> Tokens:
-        """The tokens of one pair."""
+        """The tokens of one pair. Raises PD663, PD664."""
         pair = (prompt, answer)
         if pair not in self._known:
             before = self.prompt(prompt)
             end = self.tokenizer.eos_token_id
             after = _ids(self.tokenizer, TEMPLATES[self.template].answer(answer), False)
+            self._check(after if end is None else (*after, end), answer)
             self._known[pair] = Tokens((*before, *after, *([end] if end is not None else [])), len(before))
         return self._known[pair]
 
     def prompt(self, prompt: str) -> tuple[int, ...]:
-        """The tokens that an answer to this prompt follows."""
+        """The tokens that an answer to this prompt follows. Raises PD663, PD664."""
         if prompt not in self._prompts:
-            self._prompts[prompt] = TEMPLATES[self.template].prompt(self.tokenizer, prompt)
+            try:
+                found = TEMPLATES[self.template].prompt(self.tokenizer, prompt)
+            except TemplateError as error:
+                raise refuse("PD664", self._span, base=self._base, reason=error) from None
+            self._check(found, prompt)
+            self._prompts[prompt] = found
         return self._prompts[prompt]
+
+    def _check(self, ids: Sequence[int], text: str) -> None:
+        """The model has to have a vector for every token."""
+        largest = max(ids, default=0)
+        if self._words is not None and largest >= self._words:
+            short = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+            raise refuse("PD663", self._span, base=self._base, token=largest, found=self._words, text=short)
 
     def batch(self, pairs: Sequence[tuple[str, str]], device: torch.device) -> TokenBatch:
         """These pairs side by side."""
@@ -101,9 +121,7 @@ class Template:
 
 
 def _chat(tokenizer: Any, prompt: str) -> tuple[int, ...]:
-    turn = [{"role": "user", "content": prompt}]
-    text = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, date_string=TODAY)
-    return _ids(tokenizer, text, False)  # the template has what begins a text
+    return _ids(tokenizer, rendered(tokenizer, prompt), False)  # the template has what begins a text
 
 
 def _plain(tokenizer: Any, prompt: str) -> tuple[int, ...]:

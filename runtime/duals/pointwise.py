@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
 from pdual.runtime.features import Features
+from pdual.runtime.memory import check_room
 
 
 class RowTable:
@@ -18,6 +19,10 @@ class RowTable:
     """
 
     def __init__(self, rows: Tensor, like: Tensor) -> None:
+        if like.device.type == "cpu":  # beside the multipliers themselves, a pass over all rows keeps their residuals
+            check_room(
+                "a multiplier for every entry of every train row", len(rows) * len(like), 2 * like.element_size()
+            )
         self.entries = torch.zeros(len(rows), len(like), dtype=like.dtype, device=like.device)
         self._slots = torch.full((int(rows.max()) + 1 if len(rows) else 0,), -1, device=rows.device)
         self._slots[rows] = torch.arange(len(rows), device=rows.device)
