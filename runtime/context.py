@@ -32,13 +32,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source may use: the files it may open, where it may cache, what is known, whom to tell."""
+    """What a source may use: the files it may open, where it may cache, what is known, whom to tell.
+
+    ``grouped_by``: the id or text by which a block of the spec groups the rows, None where none does.
+    """
 
     name: str = ""
     span: Span = NOWHERE
     knowns: Mapping[str, Known] = field(default_factory=dict)
     fields: Mapping[str, TypedField] = field(default_factory=dict)
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    grouped_by: str | None = None
     file: Path | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)

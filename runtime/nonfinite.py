@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,10 @@ from pdual.compiler.program import MEMBERS, Evaluation, Program
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.spans import NOWHERE
 from pdual.dsl.typed import TypedSpec
+from pdual.dsl.types import ArrayType, MemberOf
 from pdual.runtime.data import RowBatch, Table, with_groups
 from pdual.runtime.evaluation import Pass
+from pdual.runtime.group_table import group_codes
 from pdual.runtime.optimisers import finite
 from pdual.runtime.profile import address
 
@@ -39,8 +41,9 @@ def diverged(
     for program, table, rows in batches:
         empty = _empty(program, rows)
         if empty is not None:
-            address = table.address(empty)
-            return refuse("PD606", data=program.data, field=program.grouped_by, address=address)
+            assert program.grouped_by is not None
+            key = group_codes(table, torch.tensor([empty]), program.grouped_by)[1][0]
+            return refuse("PD606", data=program.data, field=program.grouped_by, key=key, address=table.address(empty))
     broken = next((name for name, model in models.items() if not finite(model.parameters())), None)
     found = None if broken else next((place for batch in batches if (place := _first(*batch))), None)
     taken = 0 if first else None
@@ -61,6 +64,8 @@ def located(refusal: Refusal, spec: TypedSpec) -> Refusal:
 
 def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
     facts = dict(item.facts)
+    if item.code == "PD606":
+        item = replace(item, facts=tuple({**facts, "key": _label(facts, spec)}.items()))
     if item.code not in ("PD312", "PD601", "PD606", "PD607", "PD608") or "data" not in facts or item.span != NOWHERE:
         return item
     if "average" in facts or item.code == "PD608":
@@ -75,6 +80,17 @@ def _located(item: Diagnostic, spec: TypedSpec) -> Diagnostic:
     spans = [family.span for block in blocks for family in block.families if family.name == facts.get("family")]
     spans += [objective.span for block in blocks for objective in block.objectives]
     return replace(item, span=spans[0]) if spans else item
+
+
+def _label(facts: Mapping[str, str], spec: TypedSpec) -> str:
+    """What the rows of a group share, where they hold the position of a member of a set."""
+    kinds = {field.name: field.type for data in spec.data if data.name == facts["data"] for field in data.fields}
+    kind = kinds.get(facts["field"])
+    labels = {item.name: item.labels for item in spec.sets}
+    if isinstance(kind, ArrayType) and isinstance(kind.element, MemberOf):
+        members = labels.get(kind.element.set)
+        return members[int(facts["key"])] if members is not None else facts["key"]
+    return facts["key"]
 
 
 def _empty(program: Program, rows: RowBatch) -> int | None:

@@ -288,6 +288,13 @@ ENTRIES: tuple[Entry, ...] = (
         help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
     ),
     Entry(
+        "PD552",
+        "a text holds `{token}`, which the chat template of `{base}` could not tell from its own",
+        label="the model that reads it",
+        notes=("it is in `{text}`",),
+        help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
+    ),
+    Entry(
         "PD590",
         "the rows of `{data}` from Python should hold {expected}, found {found}",
         label="declared here",

@@ -46,9 +46,12 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD606",
-        "a group of `{data}` by `{field}` has nothing to average: that of {address}",
+        "a group of `{data}` by `{field}` has nothing to average: `{key}`",
         label="this mean",
-        notes=("a mean over no rows is not a number, and the objective is a mean over all groups",),
+        notes=(
+            "row {address} is of that group",
+            "a mean over no rows is not a number, and the objective is a mean over all groups",
+        ),
         help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
     ),
     Entry(

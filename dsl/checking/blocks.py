@@ -14,13 +14,12 @@ from pdual.dsl.checking.operators import require_real, require_scalar
 from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.relations import check_relation, check_scale
 from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
+from pdual.dsl.checking.split_by import groups_rows
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import LetDefinition, TypedBlock, TypedFamily, TypedMetric, TypedObjective, named_over
-from pdual.dsl.types import BOOL, ArrayType, Kind, MemberOf, RaggedAxis, RecordType
-
-_GROUPING = (Kind.ID, Kind.TEXT, Kind.INT, Kind.BOOL)
+from pdual.dsl.types import BOOL, ArrayType, RaggedAxis, RecordType
 
 
 @dataclass
@@ -87,11 +86,7 @@ def _row(node: syntax.Over, scope: Scope) -> Entity:
         return BrokenEntity()
     scope.context.mark("field", name, node.by.name)
     type = fields[node.by.name].type
-    if (
-        not isinstance(type, ArrayType)
-        or type.axes
-        or not (type.element in _GROUPING or isinstance(type.element, MemberOf))
-    ):
+    if not groups_rows(type):
         scope.found.add("PD230", node.by.span, name=node.by.name, found=type)
         return BrokenEntity()
     if node.row.name in tables.sets or node.row.name in tables.ragged:

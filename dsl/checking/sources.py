@@ -11,6 +11,7 @@ from pdual.dsl.checking.constants import interval
 from pdual.dsl.checking.scope import UNKNOWN_SET, Scope
 from pdual.dsl.checking.setting_values import dotted
 from pdual.dsl.checking.settings import brace_settings, call_settings
+from pdual.dsl.checking.split_by import check_split_by
 from pdual.dsl.checking.standardised import check_standardised
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.registry import sources
@@ -63,6 +64,7 @@ def check_data(node: syntax.Data, scope: Scope) -> TypedData:
         origin = _origin(node.source, SourceRole.DATA, scope)
     fields = tuple(_fields(node.fields, origin, "a field of a row", scope))
     check_standardised(name, origin.settings, fields, scope)
+    check_split_by(name, origin.settings, fields, scope)
     return TypedData(name, origin.name or None, origin.settings, fields, node.span)
 
 

@@ -9,6 +9,9 @@ from pdual.dsl.declarations.references import FieldName, Settings
 from pdual.dsl.declarations.source import BOUND_NAME, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares
 
+#: ``split_by = none``: rows are drawn one by one, whatever groups them.
+ONE_BY_ONE = "none"
+
 _BUILDER = "pdual.runtime.sources.table:build"
 
 
@@ -16,12 +19,15 @@ class BoundSettings(Settings):
     """``data houses { split = [0.8, 0.1, 0.1]  size: real }``: rows from ``--data houses=FILE`` or from Python.
 
     ``split`` gives the shares of train, val and test, drawn with ``seed``. ``standardised`` names real fields of which a row has
-    value less mean over deviation, both of the column's train rows, in place of the value.
+    value less mean over deviation, both of the column's train rows, in place of the value. ``split_by`` names a field whose rows stay
+    together: ``split`` then shares out its values. Without it that is the id or text by which a block of the spec groups the rows;
+    ``split_by = none`` draws rows one by one all the same.
     """
 
     split: Shares = (0.8, 0.1, 0.1)
     seed: int = Field(0, ge=0)
     standardised: tuple[FieldName, ...] = ()
+    split_by: FieldName | None = Field(None, repr=False)
 
 
 class CsvSettings(BoundSettings):

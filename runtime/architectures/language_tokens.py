@@ -65,7 +65,7 @@ class Reader:
         self._prompts: dict[str, tuple[int, ...]] = {}
 
     def tokens(self, prompt: str, answer: str) -> Tokens:
-        """The tokens of one pair. Raises PD663, PD664."""
+        """The tokens of one pair. Raises PD552, PD663, PD664."""
         pair = (prompt, answer)
         if pair not in self._known:
             before = self.prompt(prompt)
@@ -76,12 +76,14 @@ class Reader:
         return self._known[pair]
 
     def prompt(self, prompt: str) -> tuple[int, ...]:
-        """The tokens that an answer to this prompt follows. Raises PD663, PD664."""
+        """The tokens that an answer to this prompt follows. Raises PD552, PD663, PD664."""
         if prompt not in self._prompts:
             try:
                 found = TEMPLATES[self.template].prompt(self.tokenizer, prompt)
             except TemplateError as error:
                 raise refuse("PD664", self._span, base=self._base, reason=error) from None
+            except SpecialTextError as error:
+                raise refuse("PD552", self._span, base=self._base, token=error, text=_quoted(prompt)) from None
             self._check(found, prompt)
             self._prompts[prompt] = found
         return self._prompts[prompt]
@@ -90,12 +92,15 @@ class Reader:
         """The model has to have a vector for every token."""
         largest = max(ids, default=0)
         if self._words is not None and largest >= self._words:
-            short = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-            raise refuse("PD663", self._span, base=self._base, token=largest, found=self._words, text=short)
+            raise refuse("PD663", self._span, base=self._base, token=largest, found=self._words, text=_quoted(text))
 
     def batch(self, pairs: Sequence[tuple[str, str]], device: torch.device) -> TokenBatch:
         """These pairs side by side."""
         return batch_of([self.tokens(*pair) for pair in pairs], device)
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def batch_of(tokens: Sequence[Tokens], device: torch.device) -> TokenBatch:
@@ -120,8 +125,23 @@ class Template:
     answer: Callable[[str], str]
 
 
+class SpecialTextError(Exception):
+    """A text holds what a tokenizer reads as one of its special tokens, where that cannot be told from the template's own."""
+
+
 def _chat(tokenizer: Any, prompt: str) -> tuple[int, ...]:
-    return _ids(tokenizer, rendered(tokenizer, prompt), False)  # the template has what begins a text
+    special = next((token for token in special_tokens(tokenizer) if token in prompt), None)
+    if special is not None:
+        raise SpecialTextError(special)
+    # The template has what begins a text, and its special tokens are meant as such.
+    return tuple(tokenizer(rendered(tokenizer, prompt), add_special_tokens=False)["input_ids"])
+
+
+def special_tokens(tokenizer: Any) -> tuple[str, ...]:
+    """What the tokenizer reads as one token with a meaning of its own: that a text ends, that a turn begins."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    found = (*map(str, tokenizer.all_special_tokens), *(item.content for item in added if item.special))
+    return tuple(dict.fromkeys(token for token in found if token))
 
 
 def _plain(tokenizer: Any, prompt: str) -> tuple[int, ...]:
@@ -131,7 +151,8 @@ def _plain(tokenizer: Any, prompt: str) -> tuple[int, ...]:
 
 
 def _ids(tokenizer: Any, text: str, special: bool) -> tuple[int, ...]:
-    return tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
+    # A text of the data that says `</s>` says these letters; it does not end there.
+    return tuple(tokenizer(text, add_special_tokens=special, split_special_tokens=True)["input_ids"])
 
 
 TEMPLATES: Mapping[str, Template] = {

@@ -89,6 +89,7 @@ def _head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
     with archive.open(item) as file:
         shape, kind = _head(file)
+        there = item.file_size - file.tell()
     if kind.hasobject:
         raise ValueError("it holds Python objects, which are not read")
     if kind.names is not None:
@@ -96,8 +97,8 @@ def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, A
     if not shape:
         raise ValueError("it is one value and has no rows")
     needed = prod(shape) * kind.itemsize
-    if needed > item.file_size or item.file_size > item.compress_size * _DENSEST + _HEAD:
-        raise ValueError(f"its head claims {needed:,} bytes, and {item.compress_size:,} are there")
+    if needed > there or item.file_size > item.compress_size * _DENSEST + _HEAD:
+        raise ValueError(f"its head claims {needed:,} bytes, and {min(there, item.compress_size):,} are there")
     with archive.open(item) as file:
         array = npy.read_array(file, allow_pickle=False)
     if kind.kind in "fc" and kind.itemsize > (16 if kind.kind == "c" else 8):

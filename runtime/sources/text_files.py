@@ -24,8 +24,7 @@ def text_of(path: Path) -> str:
     try:
         text = content.decode(coding)
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        line = len(before.splitlines()) + (before.endswith((b"\n", b"\r")) or not before)
+        line = len((content[: error.start] + b".").splitlines())
         around = content[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").split()
         near = next((word for word in around if not word.isascii()), "")
         looks = f"; read as Windows-1252 it says `{near}`" if near else ""
@@ -38,7 +37,7 @@ def text_of(path: Path) -> str:
 
 
 def _line_at(text: str, place: int) -> int:
-    return len(text[:place].splitlines()) + 1 if place else 1
+    return len(f"{text[:place]}.".splitlines())
 
 
 def separated(path: Path) -> Mapping[str, Sequence[str]]:

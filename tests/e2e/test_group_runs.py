@@ -13,7 +13,7 @@ from running import say
 import pdual
 
 SPEC = """problem fair "A line that serves each town"
-data people = csv("people.csv", split = [0.75, 0, 0.25]) { x: real[2], town: id, y: real }
+data people = csv("people.csv", split_by = none, split = [0.75, 0, 0.25]) { x: real[2], town: id, y: real }
 model f(x: real[2]) -> real = linear()
 over p in people {
   minimize (f(p.x) - p.y)^2

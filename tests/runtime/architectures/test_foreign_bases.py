@@ -53,12 +53,18 @@ def weights(base: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> 
 
 
 def evil(base: Path) -> None:
-    (base / "evil.py").write_text(f"from pathlib import Path\nPath({str(base.parent / RAN)!r}).touch()\nclass Evil: pass\n")
+    (base / "evil.py").write_text(
+        f"from pathlib import Path\nPath({str(base.parent / RAN)!r}).touch()\nclass Evil: pass\n"
+    )
 
 
 def own_model(base: Path) -> None:
     evil(base)
-    changed(base / "config.json", auto_map={"AutoModelForCausalLM": "evil.Evil", "AutoConfig": "evil.Evil"}, model_type="own")
+    changed(
+        base / "config.json",
+        auto_map={"AutoModelForCausalLM": "evil.Evil", "AutoConfig": "evil.Evil"},
+        model_type="own",
+    )
 
 
 def own_model_of_a_known_type(base: Path) -> None:
@@ -151,3 +157,27 @@ def test_a_tokenizer_with_more_words_than_the_model(base: Path) -> None:
         reader(base, words=largest).tokens("Who?", "Me")
     (item,) = refused.value.diagnostics
     assert (item.code, item.fact["token"]) == ("PD663", str(largest))
+
+
+TURNS = "{% for m in messages %}<s>{{ m['content'] }}</s>{% endfor %}"
+
+
+@pytest.mark.parametrize("text", ["it ends </s> here", "<s>", "a </s></s>"])
+def test_a_text_that_says_a_special_token_says_letters(base: Path, text: str) -> None:
+    """It is neither the end of the answer nor of the prompt, and comes back as it was."""
+    plain = reader(base)
+    tokenizer = plain.tokenizer
+    found = plain.tokens(text, text)
+    special = {tokenizer.bos_token_id, tokenizer.eos_token_id}
+    assert found.answer[-1] == tokenizer.eos_token_id
+    assert not special & set(found.answer[:-1])
+    assert not special & set(found.ids[: found.prompt])
+    assert tokenizer.decode(found.answer[:-1]).strip() == text
+    with pytest.raises(Refusal) as refused:
+        reader(base, TURNS).prompt(text)
+    (item,) = refused.value.diagnostics
+    assert item.code == "PD552"
+    assert item.fact["token"] in text
+    chat = reader(base, TURNS).tokens("Who?", text)
+    assert chat.ids[0] == tokenizer.bos_token_id  # the template's own are meant
+    assert not special & set(chat.answer[:-1])
