@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Restored:
-    """A run from its folder. ``tables`` are the rows by data set, as they were loaded."""
+    """A run from its folder. ``tables`` are the rows by data set, as they were loaded, ``graph`` is the lowered spec, with what stood in for
+    models.
+    """
 
     folder: RunFolder
     record: RunRecord
@@ -35,12 +37,7 @@ class Restored:
     understood: Understood
     run: Run
     tables: Mapping[str, Table]
-
-    @property
-    def graph(self) -> Graph:
-        """The lowered spec."""
-        assert self.understood.graph is not None
-        return self.understood.graph
+    graph: Graph
 
 
 def restored(path: Path, progress: Progress | None = None, given: Mapping[str, nn.Module] | None = None) -> Restored:
@@ -81,12 +78,12 @@ def _restored(
     options = options_of(record)
     context = _context(record, progress)
     context = replace(context, workers=default_workers())
-    problem, tables = prepared(understood.graph, options, context, given)
+    ready = prepared(understood.graph, options, context, given)
     settings = solver_options(options, record, pick_device("cpu"))
     ended: Mapping[str, Status] = {"finished": "finished", "budget": "budget"}
     status = ended.get(record.status, "stopped")
-    run = restore(problem, settings, state, status)
-    return Restored(folder, record, options, context, understood, run, tables)
+    run = restore(ready.problem, settings, state, status)
+    return Restored(folder, record, options, context, understood, run, ready.tables, ready.graph)
 
 
 def understood_as(folder: RunFolder, record: RunRecord) -> Understood:
@@ -109,6 +106,7 @@ def options_of(record: RunRecord) -> RunOptions:
         "precision": record.precision,
         "seed": record.seed,
         "threads": record.threads,
+        "samples": tuple(record.samples),
     }
     if asked is None:
         dual = {} if "+" in record.dual or record.dual == "formula" else {ALL: record.dual}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source may use: the files it may open, where it may cache, what is known, whom to tell."""
+    """What a source may use: the files it may open, where it may cache, what is known, whom to tell. ``samples``: the data sets
+    of which the sample is taken.
+    """
 
     name: str = ""
     span: Span = NOWHERE
@@ -46,6 +48,7 @@ class SourceContext:
     workers: int = 1
     seed: int = 0
     limit: int | None = None
+    samples: Collection[str] = ()
     progress: Progress = field(default_factory=Progress)
 
 

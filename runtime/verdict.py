@@ -77,7 +77,8 @@ class Verdict:
 
     ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after
     split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off; ``averages`` are
-    constraints on averages that are missed, or bought off.
+    constraints on averages that are missed, or bought off. ``samples`` says
+    what stood in for rows or models that were not on the machine.
     """
 
     feasible: bool
@@ -89,10 +90,11 @@ class Verdict:
     averages: tuple[AverageVerdict, ...] = ()
     only_averages: bool = False  # no constraint is on rows
     of: tuple[str, ...] = ("row",)  # what is constrained: "row", "group"
+    samples: tuple[str, ...] = ()
 
 
-def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict:
-    """The verdict of a run from what was measured, by split and data set."""
+def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]], samples: tuple[str, ...] = ()) -> Verdict:
+    """The verdict of a run from what was measured, by split and data set; ``samples`` are told first."""
     shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
     averages = tuple(item for split, found in measured.items() for item in _averages(run, split, found))
     missed = {item.split for item in averages if item.violated}
@@ -115,6 +117,7 @@ def verdict(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> Verdict
         of=tuple(
             sorted({_of(lane.program) for lane in run.lanes if lane.program.layout.columns}, reverse=True) or ["row"]
         ),
+        samples=samples,
     )
 
 
@@ -175,7 +178,7 @@ def lines(found: Verdict) -> list[str]:
             words.append(f"{average.split}: {average.name}, an average, is missed by {amount}")
         if average.at_cap:
             words.append(f"the multiplier of {average.name} is at its cap")
-    return words + [_ADVICE[item] for item in found.advice]
+    return [*found.samples, *words, *(_ADVICE[item] for item in found.advice)]
 
 
 _ADVICE = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, MemberFeatures
@@ -26,7 +27,8 @@ class Architecture:
     ``complaints`` checks a signature (no complaint: it suits). ``features`` is the type of the penultimate
     representation, None where there is none. ``parameters`` counts trainable numbers, None while a size is not known.
     ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
-    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too.
+    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too. ``sample``: what a quick
+    run on sample rows builds where what the settings name is not on this machine.
     """
 
     name: str
@@ -38,3 +40,4 @@ class Architecture:
     parameters: Callable[[Signature, Settings, Sizes], int | None]
     builder: str
     convex: Callable[[Signature], bool] = lambda signature: False
+    sample: Sample | None = None
