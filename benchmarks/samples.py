@@ -51,7 +51,9 @@ def images(data: Path, folder: Path) -> None:
         for split, count in IMAGES.items():
             labels = stored[f"{split}_labels"]
             random = np.random.default_rng(SEED)
-            rows = np.sort([random.choice(np.flatnonzero(labels == digit), count, replace=False) for digit in range(10)], None)
+            rows = np.sort(
+                [random.choice(np.flatnonzero(labels == digit), count, replace=False) for digit in range(10)], None
+            )
             found[f"{split}_images"], found[f"{split}_labels"] = stored[f"{split}_images"][rows], labels[rows]
             found[f"{split}_rows"] = rows.astype(np.int32)
     np.savez_compressed(folder / "mnist.npz", **found)

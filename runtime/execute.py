@@ -35,7 +35,16 @@ from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SampleRecord, SplitMetrics, StandardRecord
+from pdual.runtime.records import (
+    Asked,
+    LogLine,
+    Metrics,
+    Recovery,
+    RunRecord,
+    SampleRecord,
+    SplitMetrics,
+    StandardRecord,
+)
 from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.row_facts import impossible_rows
 from pdual.runtime.run import Run
@@ -319,7 +328,9 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, pr
     progress.start(f"measuring {graph.spec.name}", len(run.splits))
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
     samples = folder.record.samples
-    splits = {split: _with_evaluations(graph, run, split, found, samples, progress) for split, found in measured.items()}
+    splits = {
+        split: _with_evaluations(graph, run, split, found, samples, progress) for split, found in measured.items()
+    }
     if not options.minimize:
         for split, value in objectives(graph, run).items():
             splits[split] = splits[split].model_copy(update={"objective": value})

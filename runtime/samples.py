@@ -31,11 +31,7 @@ class ModelSampleContext:
 def sampled_data(spec: typed.TypedSpec, context: SourceContext) -> frozenset[str]:
     """The data sets that are not on this machine and have a sample; no network is asked. What the command line names is there."""
     used = used_data(spec)
-    return frozenset(
-        data.name
-        for data in spec.data
-        if data.name in used and missing_of(data, context) is not None
-    )
+    return frozenset(data.name for data in spec.data if data.name in used and missing_of(data, context) is not None)
 
 
 def missing_of(data: typed.TypedData, context: SourceContext) -> Sample | None:
@@ -46,7 +42,9 @@ def missing_of(data: typed.TypedData, context: SourceContext) -> Sample | None:
     return None if named(sample.present)(data.settings, context) else sample
 
 
-def stood_in(graph: Graph, tables: Mapping[str, Table], chosen: Collection[str] | None, context: SourceContext) -> Graph:
+def stood_in(
+    graph: Graph, tables: Mapping[str, Table], chosen: Collection[str] | None, context: SourceContext
+) -> Graph:
     """The spec with the settings of models changed to those of their samples: of ``chosen`` ones, or, with None, of those that are not on
     this machine.
     """

@@ -72,7 +72,9 @@ def _metrics(found: Restored, measured: AllMeasured) -> Metrics:
     if (found.folder.path / METRICS).is_file():
         return found.folder.metrics
     splits = {split: found.run.split(items) for split, items in measured.items()}
-    return found.run.metrics(dual_name(found.graph, found.options), splits, recovered(found.run, measured), found.record.samples)
+    return found.run.metrics(
+        dual_name(found.graph, found.options), splits, recovered(found.run, measured), found.record.samples
+    )
 
 
 def _recoveries(metrics: Metrics) -> Iterator[tuple[str, str, Recovery]]:
