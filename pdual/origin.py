@@ -73,6 +73,7 @@ def options_of(record: RunRecord) -> RunOptions:
         "precision": record.precision,
         "seed": record.seed,
         "threads": record.threads,
+        "samples": tuple(record.samples),
     }
     if asked is None:
         dual = {} if "+" in record.dual or record.dual == "formula" else {ALL: record.dual}

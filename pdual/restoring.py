@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Restored:
-    """A run from its folder. ``tables`` are the rows by data set, as they were loaded."""
+    """A run from its folder. ``tables`` are the rows by data set, as they were loaded, ``graph`` is the lowered spec, with what stood in for
+    models.
+    """
 
     folder: RunFolder
     record: RunRecord
@@ -36,12 +38,7 @@ class Restored:
     understood: Understood
     run: Run
     tables: Mapping[str, Table]
-
-    @property
-    def graph(self) -> Graph:
-        """The lowered spec."""
-        assert self.understood.graph is not None
-        return self.understood.graph
+    graph: Graph
 
 
 def restored(
@@ -94,12 +91,12 @@ def _restored(
         check_sent(understood.spec, place, named)
     understood.refuse()
     assert understood.graph is not None
-    problem, tables = prepared(understood.graph, options, context, given)
+    ready = prepared(understood.graph, options, context, given)
     settings = solver_options(options, record, pick_device("cpu"))
     ended: Mapping[str, Status] = {"finished": "finished", "budget": "budget"}
     status = ended.get(record.status, "stopped")
-    run = restore(problem, settings, state, status)
-    return Restored(folder, record, options, context, understood, run, tables)
+    run = restore(ready.problem, settings, state, status)
+    return Restored(folder, record, options, context, understood, run, ready.tables, ready.graph)
 
 
 def _source(folder: RunFolder) -> Source:

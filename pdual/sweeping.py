@@ -110,7 +110,8 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
 
     whole = restored(reference, named=options.data)
     for graph in graphs:
-        subject = differs(graph, whole.graph, objective=whole.options.minimize)
+        assert whole.understood.graph is not None  # as the spec has it, whatever stood in for its models
+        subject = differs(graph, whole.understood.graph, objective=whole.options.minimize)
         if subject is not None:
             raise refuse("PD740", run=reference, subject=subject)
     # Where rows depend on what is swept, the others are told when they have ended (``measured``).

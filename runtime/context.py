@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ class SourceContext:
     """What a source may use: the files it may open, where it may cache, what is known, whom to tell.
 
     ``grouped_by``: the id or text by which a block of the spec groups the rows, None where none does.
+    ``samples``: the data sets of which the sample is taken.
     """
 
     name: str = ""
@@ -50,6 +51,7 @@ class SourceContext:
     workers: int = 1
     seed: int = 0
     limit: int | None = None
+    samples: Collection[str] = ()
     progress: Progress = field(default_factory=Progress)
 
 

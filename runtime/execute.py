@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -37,10 +37,20 @@ from pdual.runtime.nonfinite import located
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions, check_counts
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import Asked, LogLine, Metrics, Recovery, RunRecord, SplitMetrics, StandardRecord
+from pdual.runtime.records import (
+    Asked,
+    LogLine,
+    Metrics,
+    Recovery,
+    RunRecord,
+    SampleRecord,
+    SplitMetrics,
+    StandardRecord,
+)
 from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.row_facts import impossible_rows
 from pdual.runtime.run import Run
+from pdual.runtime.samples import notices, sampled_data, sentences, shortest, stood_in, warnings_of
 from pdual.runtime.solver import solve
 from pdual.runtime.unminimised import objectives
 from pdual.runtime.unseen import standards_of
@@ -100,15 +110,19 @@ def _execute(
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
     path = options.out or default_folder(graph.spec.name)
+    options = _as_before(options, path)
+    ready = prepared(graph, options, context, given or {}, warn)
+    graph, problem, tables = ready.graph, ready.problem, ready.tables
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
     RunFolder(path).check_free(replace=True)  # before rows are loaded, which may take long
     problem, tables = prepared(graph, options, context, given)
     with RunFolder(path).locked():
-        record = _record(graph, text, options, problem, tables, device, started, context.folder)
+        record = _record(text, options, ready, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
         warnings = impossible_rows(graph, tables)
         warn(warnings)
+        warnings = (*warnings_of(graph.spec, ready.samples), *warnings)
         try:
             run = _solve(problem, options, device, folder, told, log, stop, deadline)
         except Refusal as refusal:
@@ -117,23 +131,63 @@ def _execute(
             return replace(_conclude(graph, options, run, folder, told), warnings=warnings)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A problem with its rows loaded and its models at their start. ``graph`` has the settings that its models were built with, and
+    ``samples`` says what stood in for what.
+    """
+
+    graph: Graph
+    problem: Problem
+    tables: Mapping[str, Table]
+    samples: Mapping[str, SampleRecord]
+
+
 def prepared(
-    graph: Graph, options: RunOptions, context: SourceContext, given: Mapping[str, nn.Module]
-) -> tuple[Problem, Mapping[str, Table]]:
-    """The problem with its rows loaded and its models at their start, and the tables."""
+    graph: Graph,
+    options: RunOptions,
+    context: SourceContext,
+    given: Mapping[str, nn.Module],
+    warn: Callable[[Sequence[Diagnostic]], None] = lambda found: None,
+) -> Prepared:
+    """The problem as a run with these options has it. ``warn`` is told of samples as soon as they are known."""
     dtype = torch.float64 if options.precision == "float64" else torch.float32
     torch.manual_seed(options.seed)
-    tables = loaded(graph, options, context)
-    problem = prepare(graph, tables, dtype, given)
+    chosen = _sampled(graph, options, context)
+    said = notices(graph, graph, chosen)
+    warn(warnings_of(graph.spec, said))
+    tables = loaded(graph, replace(options, samples=chosen), context)
+    after = graph
+    if chosen:
+        after = stood_in(graph, tables, options.samples, context)
+    found = notices(graph, after, chosen)
+    warn(warnings_of(graph.spec, {name: item for name, item in found.items() if name not in said}))
+    problem = prepare(after, tables, dtype, given)
     if options.quick:
-        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem)))
-    return problem, tables
+        outer, steps = shortest(graph.spec, chosen, QUICK_OUTER, QUICK_STEPS)
+        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem), outer, steps))
+    return Prepared(after, problem, tables, found)
 
 
 def loaded(graph: Graph, options: RunOptions, context: SourceContext) -> Mapping[str, Table]:
     """The rows by data set, as a run with these options sees them. Raises a Refusal with PD5xx."""
     limit = options.limit if not options.quick else min(options.limit or QUICK_ROWS, QUICK_ROWS)
-    return load_tables(graph.spec, graph.knowns, replace(context, limit=limit, files=options.data))
+    own = replace(context, limit=limit, files=options.data, samples=_sampled(graph, options, context))
+    return load_tables(graph.spec, graph.knowns, own)
+
+
+def _sampled(graph: Graph, options: RunOptions, context: SourceContext) -> Collection[str]:
+    """The data sets of which the sample is taken."""
+    if options.samples is not None:
+        return [item.name for item in graph.spec.data if item.name in options.samples]
+    return sampled_data(graph.spec, replace(context, files=options.data)) if options.quick else ()
+
+
+def _as_before(options: RunOptions, path: Path) -> RunOptions:
+    """A run that is gone on with keeps to the samples that it began with, and takes none that it had not."""
+    if not options.resume or not (path / RUN).is_file():
+        return options
+    return replace(options, samples=tuple(RunFolder.open(path).record.samples))
 
 
 def solver_options(options: RunOptions, record: RunRecord, device: torch.device) -> Options:
@@ -163,12 +217,12 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def quick(settings: SolveSettings, rows: int) -> SolveSettings:
-    """Fewer outer iterations, each with enough passes over fewer rows: about ``QUICK_STEPS`` primal steps in all."""
+def quick(settings: SolveSettings, rows: int, rounds: int, most: int) -> SolveSettings:
+    """Fewer outer iterations, each with enough passes over fewer rows: about ``most`` primal steps in all."""
     descent = settings.descent.settings
     assert isinstance(descent, OptimiserSettings)
-    outer = min(settings.outer, QUICK_OUTER)
-    steps = max(1, min(ceil(QUICK_STEPS / outer), _full_steps(descent, rows) * 8))
+    outer = min(settings.outer, rounds)
+    steps = max(1, min(ceil(most / outer), _full_steps(descent, rows) * 8))
     shorter = descent.model_copy(update={"steps": steps})
     return settings.model_copy(update={"outer": outer, "descent": OptimiserUse(settings.descent.optimiser, shorter)})
 
@@ -209,26 +263,21 @@ def _same(before: RunRecord, now: RunRecord) -> Mapping[str, bool]:
         "spec": before.spec_hash == now.spec_hash,
         "parameters": before.parameters == now.parameters,
         "precision": before.precision == now.precision,
+        "data": set(before.samples) == set(now.samples),
     }
 
 
 def _record(
-    graph: Graph,
-    text: str,
-    options: RunOptions,
-    problem: Problem,
-    tables: Mapping[str, Table],
-    device: torch.device,
-    started: str,
-    folder: Path,
+    text: str, options: RunOptions, ready: Prepared, device: torch.device, started: str, folder: Path
 ) -> RunRecord:
+    graph, tables = ready.graph, ready.tables
     return RunRecord(
         problem=graph.spec.name,
         spec_hash=spec_hash(text),
         status="running",
         parameters=dict(graph.spec.param_values),
         overrides=dict(options.overrides),
-        settings=_plain(problem.settings),
+        settings=_plain(ready.problem.settings),
         dual=dual_name(graph, options),
         seed=options.seed,
         device=str(device),
@@ -237,6 +286,7 @@ def _record(
         versions=versions(),
         data={name: table.fingerprint for name, table in tables.items()},
         standardised=_standards(tables),
+        samples=dict(ready.samples),
         asked=Asked(
             dual=dict(options.dual),
             minimize=options.minimize,
@@ -310,12 +360,15 @@ def _solve(
 def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, progress: Progress) -> Outcome:
     progress.start(f"measuring {graph.spec.name}", len(run.splits))
     measured: dict[str, dict[str, Measured]] = {split: run.measure(split) for split in run.splits}
-    splits = {split: _with_evaluations(graph, run, split, found, progress) for split, found in measured.items()}
+    samples = folder.record.samples
+    splits = {
+        split: _with_evaluations(graph, run, split, found, samples, progress) for split, found in measured.items()
+    }
     if not options.minimize:
         for split, value in objectives(graph, run).items():
             splits[split] = splits[split].model_copy(update={"objective": value})
     progress.finish()
-    metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured))
+    metrics = run.metrics(dual_name(graph, options), splits, recovered(run, measured), samples)
     expectations = tuple(
         check_expectation(expect, measured[expect.split], graph.spec.param_values, run.averaged(measured[expect.split]))
         for expect in graph.spec.expects
@@ -323,11 +376,17 @@ def _conclude(graph: Graph, options: RunOptions, run: Run, folder: RunFolder, pr
     )
     folder.write_metrics(metrics)
     folder.write_record(folder.record.model_copy(update={"status": run.status, "finished": _now()}))
-    return Outcome(graph, run, folder, metrics, verdict(run, measured, graph.switched_off), expectations)
+    found = verdict(run, measured, graph.switched_off, sentences(samples))
+    return Outcome(graph, run, folder, metrics, found, expectations)
 
 
 def _with_evaluations(
-    graph: Graph, run: Run, split: str, measured: Mapping[str, Measured], progress: Progress
+    graph: Graph,
+    run: Run,
+    split: str,
+    measured: Mapping[str, Measured],
+    samples: Collection[str],
+    progress: Progress,
 ) -> SplitMetrics:
     """The numbers of a split with what its data sets' sources evaluate besides."""
     found: dict[str, Any] = {}
@@ -336,7 +395,8 @@ def _with_evaluations(
             trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
             profile, ids = measured[lane.name].profile, lane.table.splits[split]
             told = _teller(progress, f"{split} rows of {lane.name}")
-            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile, told)
+            sampled = lane.name in samples
+            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile, told, sampled)
             for name, scores in evaluated(context, trained).items():
                 # What any data set may bring along is told of each.
                 known = {**found.get(name, {}), lane.name: scores}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
@@ -15,7 +15,8 @@ class RunOptions:
     """Options of one run.
 
     ``overrides``: ``--set``; ``dual``: kind by family, ``"*"`` for all; ``budget`` in seconds; ``limit``: rows of each
-    split at most; ``quick`` is a true, smaller run (fewer rows and outer iterations); ``initial`` and ``out`` are run
+    split at most; ``quick`` is a true, smaller run (fewer rows and outer iterations); ``samples``
+    are the data sets and models of which a sample is taken, None: in a quick run, of those that are not on this machine; ``initial`` and ``out`` are run
     folders. ``threads`` of the CPU: one is fastest for the small kernels of most problems, and more get in each
     other's way on a busy machine. ``precision`` is float32, float64 or bfloat16.
     """
@@ -34,6 +35,7 @@ class RunOptions:
     quick: bool = False
     budget: float | None = None
     limit: int | None = None
+    samples: Collection[str] | None = None
     initial: Path | None = None
     command: tuple[str, ...] = ()
 

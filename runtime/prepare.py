@@ -18,7 +18,7 @@ from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
-from pdual.dsl.diagnostics import refuse
+from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.types import TEXT, ArrayType, Kind
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
@@ -26,6 +26,10 @@ from pdual.runtime.context import SourceContext
 from pdual.runtime.data import Table
 from pdual.runtime.group_table import GroupTable, group_codes
 from pdual.runtime.problem import Block, Problem, Term
+from pdual.runtime.samples import missing_of
+
+#: What a source says whose rows are not on this machine and cannot be had.
+MISSING = ("PD538", "PD541", "PD550")
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
@@ -46,7 +50,11 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
         grouped_by=_grouped_by(spec, data),
         file=context.files.get(data.name),
     )
-    table: Table = named(declaration.builder)(data.settings, own)
+    if data.name in context.samples:
+        assert declaration.sample is not None
+        table: Table = named(declaration.sample.builder)(data.settings, own)
+    else:
+        table = _whole(data, declaration.builder, own)
     return table.limited(context.limit) if context.limit is not None else table
 
 
@@ -55,6 +63,19 @@ def _grouped_by(spec: typed.TypedSpec, data: typed.TypedData) -> str | None:
     kinds = {item.name: item.type for item in data.fields}
     fields = [block.group_by for block in spec.blocks if block.data == data.name and block.group_by is not None]
     return next((field for field in fields if kinds[field] in (ArrayType(Kind.ID), TEXT)), None)
+
+
+def _whole(data: typed.TypedData, builder: str, context: SourceContext) -> Table:
+    """The rows of a source. What is not there is refused with a word about the sample, where one could stand in."""
+    try:
+        table: Table = named(builder)(data.settings, context)
+    except Refusal as refusal:
+        sample = missing_of(data, context)
+        if sample is None or any(item.code not in MISSING for item in refusal.diagnostics):
+            raise
+        told = [replace(item, facts=(*item.facts, ("sample", sample.words))) for item in refusal.diagnostics]
+        raise Refusal(told, refusal.source) from None
+    return table
 
 
 def check_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict) -> None:

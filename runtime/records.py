@@ -202,9 +202,17 @@ class Timing(Record):
     outer: int = 0
 
 
+class SampleRecord(Record):
+    """What stood in for the rows of a data set, or for what a model names, that were not on the machine: what it is, and how to get the whole."""
+
+    of: Literal["data", "model"]
+    words: str
+    whole: str
+
+
 class Metrics(Record):
     """``metrics.json``. Its version is raised when a name changes its meaning or goes away; additions do not
-    raise it.
+    raise it. ``samples``: what was measured on samples, by the name of the data set or the model.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -215,6 +223,7 @@ class Metrics(Record):
     splits: Mapping[str, SplitMetrics]
     recovery: Mapping[str, Mapping[str, Recovery]] = {}
     timing: Timing
+    samples: Mapping[str, SampleRecord] = {}
 
 
 class LogLine(Record):
@@ -266,7 +275,7 @@ class StandardRecord(Record):
 
 
 class RunRecord(Record):
-    """``run.json``: all that is needed to make the run again."""
+    """``run.json``: all that is needed to make the run again. ``samples``: by the name of the data set or the model, as in ``metrics.json``."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     problem: str
@@ -283,6 +292,7 @@ class RunRecord(Record):
     versions: Mapping[str, str]
     data: Mapping[str, str]
     standardised: Mapping[str, Mapping[str, StandardRecord]] = {}
+    samples: Mapping[str, SampleRecord] = {}
     asked: Asked | None = None
     command: tuple[str, ...] = ()
     started: str = ""

@@ -12,7 +12,7 @@ from pdual.runtime.lanes import Lane
 from pdual.runtime.metrics import Measured, split_metrics
 from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile, families
-from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
+from pdual.runtime.records import LogLine, Metrics, MultiplierMetrics, Recovery, SampleRecord, SplitMetrics, Timing
 
 #: How a run ended.
 Status: TypeAlias = Literal["finished", "budget", "stopped"]
@@ -68,6 +68,7 @@ class Run:
         dual: str,
         splits: Mapping[str, SplitMetrics],
         recovery: Mapping[str, Mapping[str, Recovery]] | None = None,
+        samples: Mapping[str, SampleRecord] | None = None,
     ) -> Metrics:
         """``metrics.json``, from the splits that were measured."""
         held = [lane for lane in self.lanes if lane.multipliers.active]
@@ -97,4 +98,5 @@ class Run:
             splits=splits,
             recovery=recovery or {},
             timing=self.timing,
+            samples=samples or {},
         )

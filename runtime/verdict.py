@@ -77,7 +77,8 @@ class Verdict:
 
     ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after
     split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off; ``averages`` are
-    constraints on averages that are missed, or bought off.
+    constraints on averages that are missed, or bought off. ``samples`` says
+    what stood in for rows or models that were not on the machine.
     """
 
     feasible: bool
@@ -93,12 +94,18 @@ class Verdict:
         default_factory=dict
     )  # by part: entries whose bound is infinite, which have no row
     constrained: bool = True  # whether there is any constraint
+    samples: tuple[str, ...] = ()
 
 
 def verdict(
-    run: Run, measured: Mapping[str, Mapping[str, Measured]], switched_off: Mapping[str, int] | None = None
+    run: Run,
+    measured: Mapping[str, Mapping[str, Measured]],
+    switched_off: Mapping[str, int] | None = None,
+    samples: tuple[str, ...] = (),
 ) -> Verdict:
-    """The verdict of a run from what was measured, by split and data set; ``switched_off`` as ``Graph`` has it."""
+    """The verdict of a run from what was measured, by split and data set; ``switched_off`` as ``Graph`` has it; ``samples`` are told
+    first.
+    """
     shares = {split: share for split, found in measured.items() if (share := _feasible_rows(found)) is not None}
     averages = tuple(item for split, found in measured.items() for item in _averages(run, split, found))
     missed = {item.split for item in averages if item.violated}
@@ -123,6 +130,7 @@ def verdict(
         ),
         switched_off=dict(switched_off or {}),
         constrained=run.averages is not None or any(lane.program.layout.columns for lane in run.lanes),
+        samples=samples,
     )
 
 
@@ -188,7 +196,7 @@ def lines(found: Verdict) -> list[str]:
             words.append(f"{average.split}: {average.name}, an average, is missed by {amount}")
         if average.at_cap:
             words.append(f"the multiplier of {average.name} is at its cap")
-    return words + [_ADVICE[item] for item in found.advice]
+    return [*found.samples, *words, *(_ADVICE[item] for item in found.advice)]
 
 
 _ADVICE = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.diagnostics import Severity
+
+_SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -176,7 +179,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
-        notes=("looked for {searched}", "asked {tried}"),
+        notes=("looked for {searched}", "asked {tried}", _SAMPLE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
     ),
     Entry(
@@ -196,7 +199,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD541",
         "no rows of `{domain}` were found",
         label="named here",
-        notes=("looked for {searched}",),
+        notes=("looked for {searched}", _SAMPLE),
         help=(
             "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
             "where `PDUAL_DATA` names a folder of yours",
@@ -263,7 +266,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD550",
         "no split `{split}` of TOFU was found",
         label="named here",
-        notes=("looked for {searched}",),
+        notes=("looked for {searched}", _SAMPLE),
         help=(
             "did you mean `{near}`?",
             "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
@@ -293,6 +296,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="the model that reads it",
         notes=("it is in `{text}`",),
         help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
+    ),
+    Entry(
+        "PD580",
+        "`{name}` is a sample: {words}",
+        label="is not on this machine as a whole",
+        severity=Severity.WARNING,
+        notes=("what comes of it says nothing about the whole",),
+        help=("for the whole, {whole}",),
     ),
     Entry(
         "PD590",

@@ -155,7 +155,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD645",
         "`{package}`, which a language model needs, is not installed",
         label="needed here",
-        help=("`pip install 'pdual[language]'`",),
+        help=("`pip install 'pdual[causal]'`",),
     ),
     Entry(
         "PD646",
@@ -187,6 +187,14 @@ ENTRIES: tuple[Entry, ...] = (
         "claim `{claim}` does not hold: a counterexample was found",
         notes=("the case is in `{file}`",),
         help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
+    ),
+    Entry(
+        "PD670",
+        "`{name}` is a stand-in: {words}",
+        label="names what is not on this machine",
+        severity=Severity.WARNING,
+        notes=("what comes of it says nothing about the model that it stands in for",),
+        help=("for the whole, {whole}",),
     ),
     Entry(
         "PD690",

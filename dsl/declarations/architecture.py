@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, MemberFeatures
@@ -28,6 +29,7 @@ class Architecture:
     ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
     ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too,
     ``by_row`` whether what it answers depends on which row is asked about, besides its inputs.
+    ``sample``: what a quick run on sample rows builds where what the settings name is not on this machine.
     """
 
     name: str
@@ -40,3 +42,4 @@ class Architecture:
     builder: str
     convex: Callable[[Signature], bool] = lambda signature: False
     by_row: Callable[[Signature, Settings], bool] = lambda signature, settings: False
+    sample: Sample | None = None

@@ -10,6 +10,7 @@ from pydantic import Field
 from pdual.dsl.declarations.architecture import Architecture, Complaint
 from pdual.dsl.declarations.beside import ModelName
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.signature import Output, Signature, Sizes
 from pdual.dsl.types import TEXT, ArrayType, Kind, OpenAxis, RaggedAxis, SetAxis
 
@@ -90,6 +91,20 @@ def _parameters(signature: Signature, settings: Settings, sizes: Sizes) -> None:
     return None  # only the base model's own files tell
 
 
+def _whole(settings: Settings) -> str:
+    assert isinstance(settings, CausalLmSettings)
+    return (
+        f"run it without `--quick` where a network is, which downloads `{settings.base}` once; "
+        "or name the folder of a causal language model as `base`"
+    )
+
+
+def _is_of_the_hub(settings: Settings) -> bool:
+    """Whether the base is a name of the hub; a folder is the user's own."""
+    assert isinstance(settings, CausalLmSettings)
+    return not settings.base.startswith((".", "/", "~")) and settings.base.count("/") <= 1
+
+
 CAUSAL_LM = Architecture(
     name="causal_lm",
     summary="a pretrained causal language model: the log-probability of every token of the answer",
@@ -99,4 +114,11 @@ CAUSAL_LM = Architecture(
     features=_features,
     parameters=_parameters,
     builder="pdual.runtime.architectures.causal_lm:build",
+    sample=Sample(
+        words="a language model of two layers of 64 units, made from nothing on this machine, which has learnt the sample's texts and knows no others",
+        whole=_whole,
+        covers=_is_of_the_hub,
+        present="pdual.runtime.architectures.language_base:present",
+        builder="pdual.runtime.architectures.language_sample:build",
+    ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.record import record
 from pdual.dsl.types import ArrayType, GraphType
 
@@ -41,7 +42,8 @@ class SourceDeclaration:
     ``builder`` is ``"module:function"``, imported when the source is used:
     a GIVEN builder is ``(settings, context) -> Known``, a DATA builder ``(settings, context) -> runtime.data.Table``.
     ``drawing``, ``"module:function"``, draws rows with their multipliers for a report: ``(RowsToDraw) -> Sequence[Drawing]``
-    of ``pdual.runtime.drawings.drawing``; by default texts of rows are quoted where there are any.
+    of ``pdual.runtime.drawings.drawing``; by default texts of rows are quoted where there are any. ``sample``: rows that a quick run takes where
+    those of a DATA source are not on this machine.
     """
 
     name: str
@@ -53,3 +55,4 @@ class SourceDeclaration:
     rows: Callable[[Settings], Mapping[str, int] | None]
     builder: str
     drawing: str = "pdual.runtime.drawings.texts:draw"
+    sample: Sample | None = None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.source import ANY, Offer, SourceDeclaration, SourceRole
 from pdual.dsl.declarations.splits import Shares, split_sizes
 from pdual.dsl.types import ArrayType, FixedAxis, Kind, MemberOf
@@ -61,6 +62,17 @@ def _mnist_rows(settings: Settings) -> Mapping[str, int]:
     return _limited(MNIST_ROWS, settings.limit)
 
 
+def _mnist_whole(settings: Settings) -> str:
+    return (
+        "run it without `--quick` where a network is, once; or put `mnist.npz` or the four IDX files into `$PDUAL_DATA/mnist`, "
+        "where `PDUAL_DATA` names a folder of yours"
+    )
+
+
+def _mnist_covers(settings: Settings) -> bool:
+    return True
+
+
 DIGITS = SourceDeclaration(
     name="digits",
     role=SourceRole.DATA,
@@ -83,4 +95,11 @@ MNIST = SourceDeclaration(
     rows=_mnist_rows,
     builder="pdual.runtime.sources.mnist:build",
     drawing="pdual.runtime.drawings.images:draw",
+    sample=Sample(
+        words="1,000 of the 60,000 train images and 500 of the 10,000 test images of MNIST",
+        whole=_mnist_whole,
+        covers=_mnist_covers,
+        present="pdual.runtime.sources.mnist_files:present",
+        builder="pdual.runtime.sources.mnist:build_sample",
+    ),
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
 
 from pdual.dsl.declarations.beside import ModelName, OwnName
 from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.source import Offer, SourceDeclaration, SourceRole
 from pdual.dsl.types import TEXT
 
@@ -26,6 +28,16 @@ TOFU_SPLITS = (
     *(f"{name}_perturbed" for name in _CHOICES),
     "idontknow",
 )
+
+#: The splits of which a sample has rows, and the files that hold them.
+TOFU_SAMPLED: Mapping[str, tuple[str, ...]] = {
+    "full": ("retain_perturbed", "forget01_perturbed"),
+    **{f"forget{share}": ("forget01_perturbed",) for share in _SHARES["forget"]},
+    **{f"retain{share}": ("retain_perturbed",) for share in _SHARES["retain"]},
+    **{f"holdout{share}": ("holdout01",) for share in _SHARES["holdout"]},
+    **{f"forget{share}_perturbed": ("forget01_perturbed",) for share in _SHARES["forget"]},
+    **{name: (name,) for name in ("retain_perturbed", *(f"{choice}_perturbed" for choice in _CHOICES), "idontknow")},
+}
 
 
 class TofuSettings(Settings):
@@ -65,6 +77,24 @@ def _unknown_rows(settings: Settings) -> None:
     return None
 
 
+def _whole(settings: Settings) -> str:
+    assert isinstance(settings, TofuSettings)
+    splits = [split for split in (settings.split, settings.without) if split]
+    files = " and ".join(f"`{split}.jsonl`" for split in splits)
+    return (
+        f"run it without `--quick` where a network is, once; or put {files} of {TOFU_PUBLISHER} into `$PDUAL_DATA/tofu`, "
+        "where `PDUAL_DATA` names a folder of yours"
+    )
+
+
+def _covers(settings: Settings) -> bool:
+    """Where rows are left that are in no split that is left out."""
+    assert isinstance(settings, TofuSettings)
+    if settings.split not in TOFU_SAMPLED or (settings.without and settings.without not in TOFU_SAMPLED):
+        return False
+    return not settings.without or not {*TOFU_SAMPLED[settings.split]} <= {*TOFU_SAMPLED[settings.without]}
+
+
 TOFU = SourceDeclaration(
     name="tofu",
     role=SourceRole.DATA,
@@ -74,4 +104,12 @@ TOFU = SourceDeclaration(
     offer=_offer,
     rows=_unknown_rows,
     builder="pdual.runtime.sources.tofu:build",
+    sample=Sample(
+        words="168 of the 4,000 rows of TOFU, of which 40 are to be forgotten and 128 to be kept",
+        whole=_whole,
+        covers=_covers,
+        present="pdual.runtime.sources.tofu_files:present",
+        builder="pdual.runtime.sources.tofu:build_sample",
+        steps=1000,
+    ),
 )

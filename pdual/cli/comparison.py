@@ -19,6 +19,9 @@ Reading = Callable[[Ended], "SplitMetrics"]
 
 def lines(found: Comparison) -> Iterator[str]:
     """Every table, of the test split, or of the train rows where there is none."""
+    from pdual.runtime.samples import sentences
+
+    yield from sentences({name: item for trial in found.ended for name, item in trial.metrics.samples.items()})
     yield f"{found.problem}: {_split(found)} rows, {_runs(found)}"
     for title, read in _readings(found).items():
         yield ""

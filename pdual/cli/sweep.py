@@ -148,7 +148,10 @@ def lines(
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
     from pdual.explaining.render import table
+    from pdual.runtime.samples import sentences
 
+    metrics = [item.metrics for item in found if item.metrics is not None]
+    yield from sentences({name: sample for item in metrics for name, sample in item.samples.items()})
     groups: dict[tuple[str, ...], list[Ended]] = {}
     for item in found:
         groups.setdefault(tuple(item.trial.values.values()), []).append(item)

@@ -128,7 +128,9 @@ def _runs(root: Path, spec: typed.TypedSpec) -> Iterator[Earlier]:
         try:
             record = json.loads(place.read_text(encoding="utf-8"))
             lines = (place.parent / "log.jsonl").read_text(encoding="utf-8").splitlines()
-            if record["problem"] == spec.name and lines:
+            # The step of a stand-in says nothing of the model's own.
+            stood_in = {model.name for model in spec.models} & set(record.get("samples") or ())
+            if record["problem"] == spec.name and lines and not stood_in:
                 yield _of_log(place.parent, record, json.loads(lines[0]), json.loads(lines[-1]), spec)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # a folder that is half written, or no run's
@@ -159,5 +161,5 @@ def _of_log(folder: Path, record: Any, first: Any, last: Any, spec: typed.TypedS
         same=record["spec_hash"] == spec_hash(spec.source.text)
         and record["parameters"] == dict(spec.param_values)
         and not asked.get("dual"),
-        whole=not asked.get("quick") and not asked.get("limit"),
+        whole=not asked.get("quick") and not asked.get("limit") and not record.get("samples"),
     )

@@ -17,6 +17,7 @@ from pdual.runtime.execute import dual_name, recovered
 from pdual.runtime.folder import METRICS
 from pdual.runtime.metrics import Measured
 from pdual.runtime.records import Metrics, Recovery
+from pdual.runtime.samples import sentences
 
 #: Rows at the cap that are listed.
 LISTED = 60
@@ -47,6 +48,7 @@ def collect(path: Path, progress: Progress | None = None, named: Mapping[str, Pa
         history=found.run.history,
         feasible=verdict.feasible,
         verdict=tuple(verdicts.lines(verdict)),
+        samples=sentences(found.record.samples),
         feasible_rows=verdict.feasible_rows,
         tails=tuple(
             tail
@@ -70,7 +72,9 @@ def _metrics(found: Restored, measured: AllMeasured) -> Metrics:
     if (found.folder.path / METRICS).is_file():
         return found.folder.metrics
     splits = {split: found.run.split(items) for split, items in measured.items()}
-    return found.run.metrics(dual_name(found.graph, found.options), splits, recovered(found.run, measured))
+    return found.run.metrics(
+        dual_name(found.graph, found.options), splits, recovered(found.run, measured), found.record.samples
+    )
 
 
 def _recoveries(metrics: Metrics) -> Iterator[tuple[str, str, Recovery]]:

@@ -79,7 +79,9 @@ class Sketch:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One run. ``feasible_rows`` by split; ``at_cap`` lists the first of ``at_cap_rows`` rows."""
+    """One run. ``feasible_rows`` by split; ``at_cap`` lists the first of ``at_cap_rows`` rows; ``samples`` says what stood in for
+    what was not on the machine.
+    """
 
     name: str
     title: str
@@ -97,3 +99,4 @@ class RunFacts:
     recovery: tuple[Scores, ...]
     active_rate: float | None
     sketches: tuple[Sketch, ...]
+    samples: tuple[str, ...] = ()

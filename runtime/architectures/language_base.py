@@ -19,6 +19,7 @@ from torch import nn
 from pdual.dsl.declarations.architecture_causal_lm import CausalLmSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.context import SourceContext
 from pdual.runtime.foreign import check_folder, only_read
 from pdual.runtime.hub import unreachable
 
@@ -79,6 +80,16 @@ def load_base(base: str, span: Span) -> Base:
     finally:
         hub.set_verbosity(noise)
     return Base(model, tokenizer, getattr(config, "max_position_embeddings", None))
+
+
+def present(settings: CausalLmSettings, context: SourceContext) -> bool:
+    """Whether a base is on this machine: a folder, or what was downloaded of the hub. Raises PD645."""
+    if Path(settings.base).expanduser().exists():
+        return True
+    package("transformers", context.span)
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(settings.base, "config.json"), str)
 
 
 def with_adapter(model: Any, rank: int, alpha: float, layers: int, span: Span) -> Any:

@@ -32,7 +32,8 @@ def inside(told: Teller, of: str) -> Teller:
 @dataclass(frozen=True)
 class EvaluationContext:
     """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode; ``profile`` is that of
-    the rows ``ids``, in their order. ``told`` is handed how far a long evaluation is.
+    the rows ``ids``, in their order. ``told`` is handed how far a long evaluation is. ``sampled``: the rows are those of the source's
+    sample, beside which an evaluation takes nothing of the whole either.
     """
 
     graph: Graph
@@ -42,6 +43,7 @@ class EvaluationContext:
     ids: Tensor
     profile: Profile
     told: Teller = silent
+    sampled: bool = False
 
 
 def evaluated(context: EvaluationContext, trained: bool) -> dict[str, Scores]:

@@ -11,7 +11,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedSpec
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.tofu import kept_records
-from pdual.runtime.sources.tofu_files import find_split
+from pdual.runtime.sources.tofu_files import Finder, find_split
 from pdual.runtime.sources.tofu_records import Record, read_records
 
 #: Splits whose records have an answer in other words and wrong answers.
@@ -38,39 +38,41 @@ class Sets:
     unseen: Sequence[tuple[str, str]]
 
 
-def load_sets(spec: TypedSpec, data: str, questions: Sequence[str], settings: TofuSettings) -> Sets:
+def load_sets(
+    spec: TypedSpec, data: str, questions: Sequence[str], settings: TofuSettings, find: Finder = find_split
+) -> Sets:
     """The sets for the rows of ``data``, at most ``settings.suite`` rows each, the first ones.
 
     Kept rows are those of the spec's other data set from ``tofu``, whether or not they were drawn; where it has none, those of
-    ``retain_perturbed``. Raises what ``find_split`` raises.
+    ``retain_perturbed``. ``find`` gives splits by their names. Raises what it raises.
     """
-    known = {item.question: item for split in PERTURBED for item in _questions(split)}
+    known = {item.question: item for split in PERTURBED for item in _questions(split, find)}
     limit = settings.suite
     other = next((item for item in spec.data if item.name != data and isinstance(item.settings, TofuSettings)), None)
-    kept = [known[question] for question in _of_split(other.settings) if question in known] if other else []  # type: ignore[arg-type]
+    kept = [known[question] for question in _of_split(other.settings, find) if question in known] if other else []  # type: ignore[arg-type]
     share = re.fullmatch(r"forget(\d\d)", settings.split)
-    unseen = read_records(find_split(f"holdout{share[1] if share else '10'}", SourceContext()), SourceContext().span)
+    unseen = read_records(find(f"holdout{share[1] if share else '10'}", SourceContext()), SourceContext().span)
     return Sets(
         forgotten=[known[question] for question in questions if question in known][:limit],
-        kept=(kept or list(_questions("retain_perturbed")))[:limit],
-        others={name: list(_questions(f"{name}_perturbed"))[:limit] for name in ("real_authors", "world_facts")},
+        kept=(kept or list(_questions("retain_perturbed", find)))[:limit],
+        others={name: list(_questions(f"{name}_perturbed", find))[:limit] for name in ("real_authors", "world_facts")},
         unseen=[(str(record["question"]), str(record["answer"])) for _, record in unseen][:limit],
     )
 
 
-def _of_split(settings: TofuSettings) -> Iterator[str]:
+def _of_split(settings: TofuSettings, find: Finder) -> Iterator[str]:
     """The questions of a split; none where it is a file of the user's own, which has no wrong answers either."""
     context = SourceContext()
     try:
-        records = kept_records(find_split(settings.split, context), settings, context)
+        records = kept_records(find(settings.split, context), settings, context, find)
     except Refusal:
         return
     yield from (str(record["question"]) for _, record in records)
 
 
-def _questions(split: str) -> Iterator[Question]:
+def _questions(split: str, find: Finder) -> Iterator[Question]:
     context = SourceContext()
-    for _, record in read_records(find_split(split, context), context.span):
+    for _, record in read_records(find(split, context), context.span):
         yield _question(record)
 
 

@@ -12,6 +12,7 @@ from pdual.runtime.evaluations.language_models import model_of
 from pdual.runtime.evaluations.language_tokens import harmonic
 from pdual.runtime.evaluations.tofu_measures import membership, memorization, privacy, utility
 from pdual.runtime.evaluations.tofu_sets import Sets, load_sets
+from pdual.runtime.sources.tofu_files import find_sampled, find_split
 
 
 @torch.no_grad()
@@ -30,7 +31,8 @@ def evaluate(context: EvaluationContext) -> Scores | None:
     if found is None:
         return None
     model, pairs = found
-    sets = load_sets(context.graph.spec, context.data, [question for question, _ in pairs], settings)
+    find = find_sampled if context.sampled else find_split
+    sets = load_sets(context.graph.spec, context.data, [question for question, _ in pairs], settings, find)
     forgot = memorization(model, sets.forgotten, inside(context.told, "memorization"))
     members = membership(model, sets, inside(context.told, "membership"))
     private = privacy(members, _retained(model, sets, settings, declared), settings.closeness)

@@ -1,4 +1,4 @@
-"""The user's cache folder, and files in it that are whole or not there."""
+"""The folders that files are read from: the user's cache, whose files are whole or not there, and what ships with pdual."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pdual.runtime.context import SourceContext
+
+#: The folder of the samples that ship with pdual, a folder a source.
+SAMPLES = Path(__file__).parent / "samples"
 
 
 def cache_root(context: SourceContext) -> Path:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, chain
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from pdual.dsl.declarations.sources_language import FLORA_ENCODER, FloraSettings
+from pdual.dsl.declarations.sources_language import FLORA_ENCODER, FLORA_SAMPLED, FloraSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import ArrayType, FixedAxis, GraphType, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.graphs import GraphStore
 from pdual.runtime.limits import limits_of, rows_named
+from pdual.runtime.sources.cache import SAMPLES
 from pdual.runtime.sources.embeddings import FILE, embed
 from pdual.runtime.sources.flora_files import Found, find_records
 from pdual.runtime.sources.flora_records import Graph, Records, read_records
@@ -57,6 +59,12 @@ def build(settings: FloraSettings, context: SourceContext) -> PairTable:
     )
     table = table if settings.limit is None else table.limited(settings.limit)
     return table.with_flips(settings.flip, settings.seed) if settings.flip else table
+
+
+def build_sample(settings: FloraSettings, context: SourceContext) -> PairTable:
+    """The pairs that ship with pdual, with their embeddings."""
+    table = build(settings, replace(context, file=SAMPLES / "flora" / FLORA_SAMPLED))
+    return replace(table, fingerprint=f"sample/{table.fingerprint}")
 
 
 def graph_store(graphs: Sequence[Graph]) -> GraphStore:

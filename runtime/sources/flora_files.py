@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdual.dsl.declarations.sources_language import FLORA_DOMAINS, FLORA_PUBLISHER
+from pdual.dsl.declarations.sources_language import FLORA_DOMAINS, FLORA_PUBLISHER, FloraSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
@@ -44,6 +44,11 @@ def find_records(domain: str, context: SourceContext) -> Found:
         if folder.is_dir():
             return Found(Path(os.path.abspath(folder)).name, folder, _splits(folder, context.span))
     raise _nowhere(domain, context)
+
+
+def present(settings: FloraSettings, context: SourceContext) -> bool:
+    """Whether a folder of the domain is on this machine, whatever it holds."""
+    return any(folder.is_dir() for folder in _folders(settings.domain, context))
 
 
 def lines_of(file: Path, span: Span) -> Iterator[bytes]:

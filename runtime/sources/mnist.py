@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pdual.dsl.declarations.sources_images import MnistSettings
+from pdual.dsl.declarations.sources_images import MNIST_ROWS, MnistSettings
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
-from pdual.runtime.sources.mnist_files import PARTS, load_parts
+from pdual.runtime.sources.mnist_files import PARTS, Bytes, load_parts, sampled_parts
 
 _BRIGHTEST = 255.0
 
@@ -27,11 +28,22 @@ def build(settings: MnistSettings, context: SourceContext) -> ColumnTable:
     Rows of ``train`` come first, those of ``test`` after all of them, whatever ``limit`` leaves. Raises what
     ``load_parts`` raises.
     """
-    found = load_parts(context)
+    content = hashlib.sha256("".join(part.sha256 for part in PARTS).encode()).hexdigest()[:24]
+    return _table(load_parts(context), content, settings)
+
+
+def build_sample(settings: MnistSettings, context: SourceContext) -> ColumnTable:
+    """The images that ship with pdual. A row is called by its position in the whole."""
+    found, content = sampled_parts()
+    rows = [*found["train_rows"].tolist(), *(found["test_rows"] + MNIST_ROWS["train"]).tolist()]
+    table = _table(found, content, settings)
+    return replace(table, fingerprint=f"sample/{table.fingerprint}", labels=[str(row) for row in rows])
+
+
+def _table(found: Mapping[str, Bytes], content: str, settings: MnistSettings) -> ColumnTable:
     images = torch.from_numpy(np.concatenate([found["train_images"], found["test_images"]])).unsqueeze(1)
     labels = torch.from_numpy(np.concatenate([found["train_labels"], found["test_labels"]])).to(torch.int64)
     sizes = {name: len(found[f"{name}_labels"]) for name in ("train", "test")}
-    content = hashlib.sha256("".join(part.sha256 for part in PARTS).encode()).hexdigest()[:24]
     return ColumnTable(
         {"image": images, "label": labels},
         _splits(sizes, settings.limit),

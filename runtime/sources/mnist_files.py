@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import zipfile
 import zlib
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.spans import Span
 from pdual.runtime.context import SourceContext
-from pdual.runtime.sources.cache import cache_root, whole_file
+from pdual.runtime.sources.cache import SAMPLES, cache_root, whole_file
 from pdual.runtime.sources.download import ByHand, Published, download
 from pdual.runtime.sources.idx import idx_header, read_idx
 
@@ -76,8 +77,7 @@ def load_parts(context: SourceContext) -> Mapping[str, Bytes]:
     mirrors. Raises PD533 (a file of the user's cannot be read), PD540 (it holds something else), PD539 (something else
     of the same shape, also from a mirror), PD538 (nothing is there and no mirror answers).
     """
-    root = os.environ.get("PDUAL_DATA")
-    own = Path(root).expanduser() / "mnist" if root else None
+    own = _own()
     if own is not None and (own / _ARCHIVE).is_file():
         return _of_archive(own / _ARCHIVE, context.span)
     files = _files(own) if own is not None else {}
@@ -85,6 +85,21 @@ def load_parts(context: SourceContext) -> Mapping[str, Bytes]:
     if len(files) == len(PARTS):
         return {part.key: _of_file(part, files[part.key], context.span) for part in PARTS}
     return {part.key: _of_cache(part, own, context) for part in PARTS}
+
+
+def present(settings: object, context: SourceContext) -> bool:
+    """Whether the images are on this machine: files that are there, whatever they hold."""
+    own = _own()
+    if own is not None and ((own / _ARCHIVE).is_file() or len(_files(own)) == len(PARTS)):
+        return True
+    return all(_cached(part, context).is_file() for part in PARTS)
+
+
+def sampled_parts() -> tuple[Mapping[str, Any], str]:
+    """The arrays of the sample that ships with pdual, with the positions of its rows in the whole, and a digest of its content."""
+    content = (SAMPLES / "mnist" / _ARCHIVE).read_bytes()
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return dict(stored), hashlib.sha256(content).hexdigest()[:24]
 
 
 def _of_archive(place: Path, span: Span) -> Mapping[str, Bytes]:
@@ -98,6 +113,15 @@ def _of_archive(place: Path, span: Span) -> Mapping[str, Bytes]:
             others = ", ".join(f"`{key}`" for key in found) or "none of the four arrays"
             raise refuse("PD540", span, file=place, expected=f"`{part.key}`", found=others, own=place)
     return {part.key: _checked(part, found[part.key], place, span) for part in PARTS}
+
+
+def _own() -> Path | None:
+    root = os.environ.get("PDUAL_DATA")
+    return Path(root).expanduser() / "mnist" if root else None
+
+
+def _cached(part: Part, context: SourceContext) -> Path:
+    return cache_root(context) / "mnist" / f"{part.file}.gz"
 
 
 def _files(folder: Path) -> Mapping[str, Path]:
@@ -117,8 +141,7 @@ def _of_file(part: Part, place: Path, span: Span) -> Bytes:
 
 def _of_cache(part: Part, own: Path | None, context: SourceContext) -> Bytes:
     """From the cache, else from a mirror and into the cache."""
-    folder = cache_root(context) / "mnist"
-    place = folder / f"{part.file}.gz"
+    place = _cached(part, context)
     if place.is_file():
         try:
             return _of_file(part, place, context.span)
@@ -131,7 +154,7 @@ def _of_cache(part: Part, own: Path | None, context: SourceContext) -> Bytes:
         with whole_file(place) as file:
             file.write(sent)
     except OSError as error:
-        context.progress.advance(0, f"warning: nothing can be kept in {folder} ({error.strerror})")
+        context.progress.advance(0, f"warning: nothing can be kept in {place.parent} ({error.strerror})")
     return _checked(part, read_idx(gzip.decompress(sent)), place, context.span)
 
 

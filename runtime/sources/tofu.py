@@ -12,7 +12,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
-from pdual.runtime.sources.tofu_files import Found, find_split, fingerprint
+from pdual.runtime.sources.tofu_files import Finder, Found, find_sampled, find_split, fingerprint
 from pdual.runtime.sources.tofu_records import Record, read_records, text_of
 
 #: What is read where the spec declares no fields.
@@ -24,8 +24,20 @@ def build(settings: TofuSettings, context: SourceContext) -> ColumnTable:
 
     Raises what ``find_split`` and ``read_records`` raise, and PD551 (more rows are asked for than there are).
     """
-    found = find_split(settings.split, context)
-    kept = kept_records(found, settings, context)
+    return _table(settings, context, find_split)
+
+
+def build_sample(settings: TofuSettings, context: SourceContext) -> ColumnTable:
+    """The rows of a split that ship with pdual, at most as many as are asked for."""
+    kept = kept_records(find_sampled(settings.split, context), settings, context, find_sampled)
+    rows = None if settings.rows is None else min(settings.rows, len(kept))
+    table = _table(settings.model_copy(update={"rows": rows}), context, find_sampled)
+    return replace(table, fingerprint=f"sample/{table.fingerprint}")
+
+
+def _table(settings: TofuSettings, context: SourceContext, find: Finder) -> ColumnTable:
+    found = find(settings.split, context)
+    kept = kept_records(found, settings, context, find)
     names = {item.name: item.column or item.name for item in context.fields.values()} or {key: key for key in FIELDS}
     texts = {
         name: [text_of(record, line, key, found, context.span) for line, record in kept] for name, key in names.items()
@@ -41,12 +53,14 @@ def build(settings: TofuSettings, context: SourceContext) -> ColumnTable:
     return ColumnTable({}, {"train": ids}, mark, labels=labels, texts=texts)
 
 
-def kept_records(found: Found, settings: TofuSettings, context: SourceContext) -> Sequence[tuple[int, Record]]:
+def kept_records(
+    found: Found, settings: TofuSettings, context: SourceContext, find: Finder = find_split
+) -> Sequence[tuple[int, Record]]:
     """The records of a split with their lines, without those that another split has too."""
     records = read_records(found, context.span)
     if not settings.without:
         return records
-    other = find_split(settings.without, replace(context, file=None))
+    other = find(settings.without, replace(context, file=None))
     left_out = {_pair(record, line, other, context.span) for line, record in read_records(other, context.span)}
     kept = [(line, record) for line, record in records if _pair(record, line, found, context.span) not in left_out]
     if not kept:

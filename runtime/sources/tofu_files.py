@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from pdual.dsl.declarations.sources_tofu import TOFU_PUBLISHER, TOFU_SPLITS
+from pdual.dsl.declarations.sources_tofu import TOFU_PUBLISHER, TOFU_SAMPLED, TOFU_SPLITS, TofuSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.runtime.context import SourceContext
-from pdual.runtime.sources.cache import cache_root, whole_file
+from pdual.runtime.sources.cache import SAMPLES, cache_root, whole_file
 from pdual.runtime.sources.download import ByHand, Published, download
 
 #: The publisher's files end in ``.json`` and hold an object a line; copies are often called ``.jsonl``.
@@ -50,6 +52,10 @@ class Found:
     content: bytes
 
 
+#: Finds a split by its name.
+Finder: TypeAlias = Callable[[str, SourceContext], Found]
+
+
 def find_split(split: str, context: SourceContext) -> Found:
     """A split by its name; a file that the command line names takes its place.
 
@@ -57,13 +63,29 @@ def find_split(split: str, context: SourceContext) -> Found:
     """
     if context.file is not None and not context.file.is_dir():
         return _read(context.file, context)
-    for folder in _folders(context):
-        for ending in ENDINGS:
-            if (place := folder / f"{split}{ending}").is_file():
-                return _read(place, context)
+    place = _place(split, context)
+    if place is not None:
+        return _read(place, context)
     if split in CONTENT and (context.file is None):
         return _downloaded(split, context)
     raise _nowhere(split, context)
+
+
+def find_sampled(split: str, context: SourceContext) -> Found:
+    """The rows of a split that ship with pdual; KeyError where it has none there."""
+    place = SAMPLES / "tofu"
+    files = [place / f"{name}.jsonl.gz" for name in TOFU_SAMPLED[split]]
+    return Found(split, place, b"".join(gzip.decompress(file.read_bytes()) for file in files))
+
+
+def present(settings: TofuSettings, context: SourceContext) -> bool:
+    """Whether the split, and one whose rows are left out, is on this machine."""
+    return all(_place(split, context) is not None for split in (settings.split, settings.without) if split)
+
+
+def _place(split: str, context: SourceContext) -> Path | None:
+    places = (folder / f"{split}{ending}" for folder in _folders(context) for ending in ENDINGS)
+    return next((place for place in places if place.is_file()), None)
 
 
 def _read(place: Path, context: SourceContext) -> Found:
