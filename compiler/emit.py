@@ -231,7 +231,9 @@ class Emission:
         ids = self._values[ROWS] if self._of_groups else self._ids
         if not node.batched:
             ids = self.buffer(torch.zeros(1, dtype=torch.int64), "row")
-        rows = (item for item in node.arguments if item.batched and item.kind is not Scalar.OPAQUE and not _is_ragged(item))
+        rows = (
+            item for item in node.arguments if item.batched and item.kind is not Scalar.OPAQUE and not _is_ragged(item)
+        )
         like = next(map(self._materialised, rows), ids)
         inputs = {
             name: self._materialised(item) if item.batched else self._on_rows(item, like)

@@ -84,7 +84,9 @@ class Node:
     """Whether the value is the same for every row and every state of the models."""
 
     def __post_init__(self) -> None:
-        constant = not self.batched and self.operation not in ("norm", "call") and all(one.constant for one in self.arguments)
+        constant = (
+            not self.batched and self.operation not in ("norm", "call") and all(one.constant for one in self.arguments)
+        )
         object.__setattr__(self, "constant", constant)  # kept, since a walk that asks again is exponential in a DAG
 
     def __str__(self) -> str:

@@ -55,7 +55,9 @@ def _settle(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict, na
         one = len(inputs["@row"]) < len(ids)  # the same on every row: one point is to meet the constraints of all
         points = 1 if one else len(rows.ids)
 
-        def residuals(outputs: Tensor, rows: RowBatch = rows, program: Program = program, points: int = points) -> Tensor:
+        def residuals(
+            outputs: Tensor, rows: RowBatch = rows, program: Program = program, points: int = points
+        ) -> Tensor:
             stand_in.answer = lambda inputs, said: outputs_of(outputs, model.slots)
             return Evaluation(*program.train(rows.values, rows.ids)).residuals.reshape(points, -1)
 

@@ -146,7 +146,9 @@ def predictors(graph: Graph) -> list[typed.TypedModel]:
 def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exported:
     inputs: dict[str, Tensor] = {}
     if answers_by_row(model.architecture, model.signature):
-        return Exported(model.name, {}, {"both": "it holds a value of every train row, and has none for others"}, {}, [])
+        return Exported(
+            model.name, {}, {"both": "it holds a value of every train row, and has none for others"}, {}, []
+        )
     for name, kind in model.signature.inputs:
         if not isinstance(kind, ArrayType):
             return Exported(model.name, {}, {"both": f"`{name}` is a graph or a text"}, {}, [])
@@ -195,11 +197,11 @@ def _written(
     files, failed = {}, {}
     program = program.eval()
     rows = torch.export.Dim("rows", min=1)
-    shapes = ({0: rows},) * len(inputs)
+    shapes = (({0: rows},) * len(inputs),) if inputs else None
     arguments = tuple(inputs.values())
     try:
         with _quiet():
-            traced = torch.export.export(program, arguments, dynamic_shapes=(shapes,), strict=False)
+            traced = torch.export.export(program, arguments, dynamic_shapes=shapes, strict=False)
     except OSError:
         raise
     except Exception as error:  # whatever torch cannot trace

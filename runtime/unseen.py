@@ -178,9 +178,7 @@ def _listen(name: str, model: nn.Module, heard: dict[str, list[Tensor | Ragged]]
     return model.register_forward_hook(keep)
 
 
-def _keep(
-    heard: dict[str, list[Tensor | Ragged]], rows: int, outputs: dict[str, list[Tensor | Ragged]]
-) -> None:
+def _keep(heard: dict[str, list[Tensor | Ragged]], rows: int, outputs: dict[str, list[Tensor | Ragged]]) -> None:
     """What was heard of one batch, call by call: the second call of a model is ``f (2)``. What is the same on every row is said of each."""
     for name, calls in heard.items():
         for number, said in enumerate(calls, 1):

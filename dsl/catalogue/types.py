@@ -290,7 +290,9 @@ ENTRIES: tuple[Entry, ...] = (
         "PD277",
         "model `{model}` holds a value of every row, and is asked here about a group of rows",
         label="of no row of the group",
-        help=("give it a row's own value: `mean[r in GROUP]({model}(r.FIELD))`; or declare it without inputs, as one value for all",),
+        help=(
+            "give it a row's own value: `mean[r in GROUP]({model}(r.FIELD))`; or declare it without inputs, as one value for all",
+        ),
     ),
     Entry(
         "PD291",

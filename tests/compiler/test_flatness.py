@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from pdual.compiler.assemble import assemble
 from pdual.compiler.compile import lower
-from pdual.dsl.printer import render_all
 from pdual.dsl.pipeline import read
+from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
 from pdual.runtime.prepare import build_models
 

@@ -131,7 +131,9 @@ def test_constraints_and_objectives_may(family: TypedFamily, value: TypedExpress
     mask = torch.ones_like(found.residuals, dtype=torch.bool) if found.mask is None else found.mask
     for position, row in enumerate(rows):
         unit = RowValues(row, world.models, world.features)
-        assert close(found.objective[position].item(), objective_of(whole.blocks[0], world.environment(), unit, scaled=True))
+        assert close(
+            found.objective[position].item(), objective_of(whole.blocks[0], world.environment(), unit, scaled=True)
+        )
         entries = {(entry.part, entry.members): entry for entry in rows_of(family, world.environment(), unit)}
         column = 0
         for part in program.layout.parts:

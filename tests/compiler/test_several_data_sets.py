@@ -52,7 +52,8 @@ def lowered(bound: float) -> tuple[Any, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("bound", "codes"), [(22, ["PD301", "PD302", "PD307"]), (26, ["PD301", "PD301", "PD307", "PD307"]), (31, ["PD301", "PD301", "PD307"])]
+    ("bound", "codes"),
+    [(22, ["PD301", "PD302", "PD307"]), (26, ["PD301", "PD301", "PD307", "PD307"]), (31, ["PD301", "PD301", "PD307"])],
 )
 def test_ranges_are_those_of_the_data_set_at_hand(bound: float, codes: list[str]) -> None:
     """a: 2 x and 3 x are at most 3; b: 4 x is in [20, 24] and 5 x in [25, 30]."""

@@ -60,7 +60,19 @@ subject to
 solve {{ outer = 2 rho = 2 descent = sgd(lr = 0.02, batch = 5, epochs = 2) }}
 """
 NUMBERS = 13
-LEAVES = ["c(@1)", "TOP", "f(r.x)", "c(@-0.5)", "f(@0.7)", "p(r.x, @1).t", "p(@1, @2).s", "r.y", "@0.3", "c(TOP)", "c(f(@1))"]
+LEAVES = [
+    "c(@1)",
+    "TOP",
+    "f(r.x)",
+    "c(@-0.5)",
+    "f(@0.7)",
+    "p(r.x, @1).t",
+    "p(@1, @2).s",
+    "r.y",
+    "@0.3",
+    "c(TOP)",
+    "c(f(@1))",
+]
 
 
 def deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -95,7 +107,9 @@ def prepared(folder: Path, text: str) -> Problem:
     graph, _ = lower(spec, {})
     torch.manual_seed(0)
     tables = load_tables(spec, {}, SourceContext(folder=folder))
-    problem = prepare(graph, {name: table.to(torch.device("cpu"), torch.float64) for name, table in tables.items()}, torch.float64, {})
+    problem = prepare(
+        graph, {name: table.to(torch.device("cpu"), torch.float64) for name, table in tables.items()}, torch.float64, {}
+    )
     for name, weight in problem.models.named_parameters():
         if weight.numel():
             source = torch.Generator().manual_seed(sum(map(ord, name)))
@@ -125,7 +139,10 @@ def state(run: Run) -> dict[str, Tensor]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = random.Random(3)
-    lines = [f"{source.gauss(0, 1):.4f},{source.gauss(0, 1):.4f},{str(source.random() < 0.6).lower()},{n * n % 5}" for n in range(ROWS)]
+    lines = [
+        f"{source.gauss(0, 1):.4f},{source.gauss(0, 1):.4f},{str(source.random() < 0.6).lower()},{n * n % 5}"
+        for n in range(ROWS)
+    ]
     place = tmp_path_factory.mktemp("rowless")
     (place / "d.csv").write_text("x,y,on,task\n" + "\n".join(lines) + "\n")
     return place
@@ -137,7 +154,9 @@ def check(folder: Path, expressions: list[str]) -> None:
     assert one.keys() == other.keys()
     for name, value in one.items():
         assert value.shape == other[name].shape, name
-        torch.testing.assert_close(value, other[name], rtol=1e-7, atol=1e-9, equal_nan=True, msg=lambda m, name=name: f"{name}: {m}\n{plain}")
+        torch.testing.assert_close(
+            value, other[name], rtol=1e-7, atol=1e-9, equal_nan=True, msg=lambda m, name=name: f"{name}: {m}\n{plain}"
+        )
 
 
 @pytest.mark.parametrize("value", LEAVES)
