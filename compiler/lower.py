@@ -356,7 +356,10 @@ class Lowering:
         nodes: list[Node] = []
         for (name, kind), argument in zip(model.signature.inputs, call.arguments, strict=True):
             value = self.value(argument, indices)
-            nodes.extend(nodes_of(value))
+            parts = nodes_of(value)
+            if isinstance(kind, ArrayType) and kind.element is Kind.REAL:  # a whole number is one of the real numbers
+                parts = [self.builder("as_real", part) if part.kind is not Scalar.REAL else part for part in parts]
+            nodes.extend(parts)
             names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
         if any(node.axes for node in nodes):
             raise refuse("PD291", call.span, model=call.model)

@@ -203,7 +203,9 @@ class Run:
             inputs["@row"] = torch.zeros(1, dtype=torch.long, device=weight.device)
         with torch.no_grad():
             found: Mapping[str, Tensor | Ragged] = module(inputs).outputs
-        return _joined(found)
+        return {
+            name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in _joined(found).items()
+        }
 
     def multipliers(
         self, rows: str | Mapping[str, Tensor | Sequence[str]] = "train", data: str | None = None

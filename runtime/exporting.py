@@ -208,11 +208,11 @@ def _written(
     files, failed = {}, {}
     program = program.eval()
     rows = torch.export.Dim("rows", min=1)
-    shapes = ({0: rows},) * len(inputs)
+    shapes = (({0: rows},) * len(inputs),) if inputs else None
     arguments = tuple(inputs.values())
     try:
         with _quiet():
-            traced = torch.export.export(program, arguments, dynamic_shapes=(shapes,), strict=False)
+            traced = torch.export.export(program, arguments, dynamic_shapes=shapes, strict=False)
     except OSError:
         raise
     except Exception as error:  # whatever torch cannot trace

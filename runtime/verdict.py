@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.program import Program
+from pdual.runtime.architectures.free import tables_of_rows
 from pdual.runtime.average_metrics import average_metrics
 from pdual.runtime.data import Table
 from pdual.runtime.metrics import Measured
@@ -77,7 +78,7 @@ class Verdict:
 
     ``feasible_rows`` is the share of such rows by split; ``families`` are the violated ones, split after
     split, the most often violated first; ``at_cap`` are train rows whose constraint is being bought off; ``averages`` are
-    constraints on averages that are missed, or bought off. ``samples`` says
+    constraints on averages that are missed, or bought off. ``at_start`` is empty where no other split was measured. ``samples`` says
     what stood in for rows or models that were not on the machine.
     """
 
@@ -89,6 +90,7 @@ class Verdict:
     advice: tuple[Advice, ...]
     averages: tuple[AverageVerdict, ...] = ()
     only_averages: bool = False  # no constraint is on rows
+    at_start: tuple[str, ...] = ()  # models that hold a value of every train row, and on other splits say their start
     of: tuple[str, ...] = ("row",)  # what is constrained: "row", "group"
     switched_off: Mapping[str, int] = field(
         default_factory=dict
@@ -111,6 +113,7 @@ def verdict(
     missed = {item.split for item in averages if item.violated}
     feasible = shares.get("train", 1.0) == 1.0 and "train" not in missed
     at_cap = tuple(found for name, item in measured.get("train", {}).items() if (found := _at_cap(run, name, item)))
+    at_start = tables_of_rows(run.problem.models) if measured.keys() - {"train"} else ()
     return Verdict(
         feasible=feasible,
         tolerance=TOLERANCE,
@@ -120,11 +123,13 @@ def verdict(
         advice=advise(
             run.history,
             feasible,
-            all(share == 1.0 for share in shares.values()) and not missed,
+            # What a table of rows says of other rows is its start: nothing helps it there.
+            (all(share == 1.0 for share in shares.values()) and not missed) or (feasible and bool(at_start)),
             bool(at_cap) or any(item.at_cap for item in averages),
         ),
         averages=averages,
         only_averages=run.averages is not None and not shares,
+        at_start=at_start,
         of=tuple(
             sorted({_of(lane.program) for lane in run.lanes if lane.program.layout.columns}, reverse=True) or ["row"]
         ),
@@ -196,6 +201,10 @@ def lines(found: Verdict) -> list[str]:
             words.append(f"{average.split}: {average.name}, an average, is missed by {amount}")
         if average.at_cap:
             words.append(f"the multiplier of {average.name} is at its cap")
+    for model in found.at_start:
+        words.append(
+            f"`{model}` holds a value of every train row: on other splits it says its start, which nothing trained"
+        )
     return [*found.samples, *words, *(_ADVICE[item] for item in found.advice)]
 
 

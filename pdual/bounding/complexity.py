@@ -19,7 +19,7 @@ from pdual.bounding.networks import DRAWS, Signs, Watched, is_covered
 from pdual.bounding.pairs import Pair, largest, nothing, together
 from pdual.bounding.parts import Constants, Objective
 from pdual.compiler.graph import Graph
-from pdual.compiler.ir import called
+from pdual.compiler.ir import Node, called, topological
 from pdual.compiler.program import Evaluation
 from pdual.restoring import Restored
 from pdual.runtime.data import with_groups
@@ -55,6 +55,7 @@ def _of_lane(found: Restored, lane: Lane) -> tuple[Pair, list[Pair]]:
     models = {name: found.run.problem.models[name] for name in _called(found.graph, lane.name)}
     why = "" if lane.program.groups_by is None else "the rows of a group are predicted together"
     why = why or next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
+    why = why or next(_of_no_row(found.graph, lane.name), "")
     watched = [] if why else [Watched(model, signs) for model in models.values() if not _is_fixed(model)]
     classes = dual_classes(found, lane, signs)
     try:
@@ -87,10 +88,21 @@ def _pass(lane: Lane, watched: Sequence[Watched], classes: Sequence[DualClass]) 
 
 
 def _called(graph: Graph, data: str) -> list[str]:
+    return sorted(called(_read(graph, data)))
+
+
+def _of_no_row(graph: Graph, data: str) -> Iterator[str]:
+    """Why a call that is the same on every row is not covered: its terms move together, and the rates are those of rows."""
+    for node in topological(_read(graph, data)):
+        if node.operation == "call" and not node.batched:
+            yield f"not covered: a call of `{node.attributes[0]}` is the same on every row"
+
+
+def _read(graph: Graph, data: str) -> list[Node]:
     own = graph.over(data)
     roots = [*(term.value for term in own.objective), *(part.residual for part in own.parts)]
     roots += [term.value for group in own.groups for term in group.objective]
-    return sorted(called(roots))
+    return roots
 
 
 def _is_fixed(model: nn.Module) -> bool:

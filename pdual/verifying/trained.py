@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from pdual.compiler.assemble import assemble
 from pdual.compiler.program import Evaluation, Program
 from pdual.dsl import typed
+from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.types import ArrayType, Kind
 from pdual.restoring import Restored
@@ -23,9 +24,6 @@ from pdual.runtime.lanes import Lane
 from pdual.verifying.calls import Answer, column
 from pdual.verifying.case import Value
 from pdual.verifying.subject import Undefined
-
-#: Architectures that answer from a row's position, which a row that is made up has none of.
-_BY_POSITION = frozenset({"free"})
 
 
 class Trained:
@@ -39,7 +37,7 @@ class Trained:
             for name, signature in signatures.items()
             if all(_is_numbers(kind) for _, kind in signature.inputs)
             and (use := declared[name]) is not None
-            and use.architecture not in _BY_POSITION
+            and not answers_by_row(use, signature)
         )
         self._signatures = signatures
         kept = {name: copy.deepcopy(found.run.problem.models[name]) for name in sorted(self.names)}

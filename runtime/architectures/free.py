@@ -35,6 +35,12 @@ class Free(nn.Module):
         return ModelOutput(outputs_of(table, self.slots), {})
 
 
+def tables_of_rows(models: nn.ModuleDict) -> tuple[str, ...]:
+    """The models that hold a trained value of every train row, and so have none for other rows."""
+    tables = {name: [part for part in model.modules() if isinstance(part, Free)] for name, model in models.items()}
+    return tuple(name for name, found in tables.items() if any(t.by_row and t.table.requires_grad for t in found))
+
+
 def build(signature: Signature, settings: Settings, context: ArchitectureContext) -> nn.Module:
     """The builder of ``free``."""
     assert isinstance(settings, FreeSettings)

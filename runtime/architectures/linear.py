@@ -30,7 +30,7 @@ class Linear(nn.Module):
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """Arguments [batch, *axes] to outputs [batch, *axes]."""
-        vector = flattened(inputs, self.columns, self.map.weight.dtype)
+        vector = flattened(inputs, self.columns, next(self.map.parameters()).dtype)
         return ModelOutput(outputs_of(self.map(vector), self.slots), {})
 
 

@@ -69,7 +69,7 @@ class Mlp(nn.Module):
 
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """Arguments [batch, *axes] to outputs [batch, *axes] and the last hidden layer [batch, width]."""
-        vector = flattened(inputs, self.columns, self.perceptron.last.weight.dtype)
+        vector = flattened(inputs, self.columns, self.perceptron.last.bias.dtype)
         features, flat = self.perceptron(vector)
         return ModelOutput(outputs_of(flat, self.slots), {"": features} if self.has_features else {})
 

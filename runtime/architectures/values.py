@@ -52,15 +52,21 @@ def flattened(inputs: Mapping[str, Tensor], given: tuple[Column, ...], dtype: to
     return joined([column.read(inputs, 1, dtype) for column in given])
 
 
-def affine(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
-    """An affine layer. Of no inputs it is its bias, which starts at 0."""
-    if inputs:
-        return nn.Linear(inputs, outputs, bias=bias)
-    layer = nn.Linear(1, outputs, bias=bias)  # of 0 inputs torch warns, and draws nothing
-    layer.in_features, layer.weight = 0, nn.Parameter(torch.zeros(outputs, 0))
-    if bias:
-        nn.init.zeros_(layer.bias)
-    return layer
+class Bias(nn.Module):
+    """What is left of an affine layer without inputs: numbers that start at 0."""
+
+    def __init__(self, outputs: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, vector: Tensor) -> Tensor:
+        """[batch, 0] to [batch, outputs]."""
+        return self.bias.expand(len(vector), -1)
+
+
+def affine(inputs: int, outputs: int, bias: bool = True) -> nn.Linear | Bias:
+    """An affine layer; of no inputs its bias, since optimisers and norms mind weights without numbers."""
+    return nn.Linear(inputs, outputs, bias=bias) if inputs else Bias(outputs)
 
 
 @dataclass(frozen=True, slots=True)

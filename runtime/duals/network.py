@@ -16,9 +16,13 @@ from pdual.runtime.features import FeatureCache, Features
 Build = Callable[[ArchitectureUse, Signature], nn.Module]
 
 
+#: A spread of so many units of the last place is none: it is what a mean of equal numbers is off by.
+ROUNDING = 16
+
+
 class Centred(nn.Module):
     """(x - mean) / scale with one mean a component and one scale for all of them; the identity until it is
-    set.
+    set. What is the same on every row has the scale 1.
 
     One common scale, so that a component that hardly varied when it was set is not blown up when it does
     later on.
@@ -41,7 +45,8 @@ class Centred(nn.Module):
         mean = rows.mean(0)
         scale = (rows - mean).square().mean().sqrt()
         self.mean.copy_(mean)
-        self.scale.copy_(torch.where(scale > 0, scale, torch.ones_like(scale)))
+        rounding = ROUNDING * torch.finfo(rows.dtype).eps * mean.abs().max()
+        self.scale.copy_(torch.where(scale > rounding, scale, torch.ones_like(scale)))
 
 
 class FlatNetwork(nn.Module):

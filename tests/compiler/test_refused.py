@@ -188,6 +188,29 @@ def test_a_model_holds_multipliers_of_one_data_set(held: str, dual: dict[str, st
     assert {item.code for item in lower(spec, {}, dual)[1]} == codes
 
 
+HELD_BY_ROW = """problem p "a test"
+data d { x: real  task: id }
+model u(INPUT) -> real = free()
+over group t of d by task { minimize (VALUE - 1)^2 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "value", "refused"),
+    [
+        ("x: real", "u(1)", True),
+        ("x: real", "u(mean[r in t](r.x))", True),
+        ("x: real", "mean[r in t](r.x * u(2))", True),
+        ("x: real", "mean[r in t](u(r.x))", False),
+        ("", "u()", False),
+        ("", "mean[r in t](r.x * u())", False),
+    ],
+)
+def test_a_table_of_rows_is_asked_about_a_row(inputs: str, value: str, refused: bool) -> None:
+    expected = "error[PD277]: model `u` holds a value of every row, and is asked here about a group of rows"
+    assert told(HELD_BY_ROW.replace("INPUT", inputs).replace("VALUE", value))[:1] == ([expected] if refused else [])
+
+
 def test_learned_from_outside_needs_something_to_read() -> None:
     held = NUMBERS + "  dual default = pointwise(cap = 10)\n}"
     assert told(held, {"*": "learned"}) == [

@@ -18,6 +18,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.types import COMPLEX, REAL, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.architectures import build as building
 from pdual.runtime.architectures.build import build_model, count_parameters
+from pdual.runtime.architectures.free import tables_of_rows
 from pdual.runtime.architectures.interface import ModelOutput
 
 SIZES = {"bus": 3, "class": 10}
@@ -160,6 +161,38 @@ class TestFree:
         gradient = built.table.grad
         assert gradient.nonzero()[:, 0].unique().tolist() == [7]
         assert gradient[7, :3].tolist() == [2.0] * 3
+
+    def test_without_inputs_it_is_one_value_for_all_rows(self) -> None:
+        built = model("free", FreeSettings(start=0.5), Signature((), MIXED.outputs), rows=9)
+        assert built.table.shape[0] == 1
+        found = built({"@row": torch.tensor([7, 2, 7])}).outputs
+        found["v.re"].sum().backward()
+        assert built.table.grad[0, :3].tolist() == [3.0] * 3
+        assert tables_of_rows(torch.nn.ModuleDict({"f": built})) == ()
+        assert tables_of_rows(torch.nn.ModuleDict({"f": model("free", FreeSettings(), MIXED)})) == ("f",)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("linear", LinearSettings()),
+        ("mlp", MlpSettings(hidden=())),
+        ("mlp", MlpSettings(hidden=(4, 4), activation="relu", skip=True, output_bias=0.25)),
+        ("free", FreeSettings()),
+    ],
+)
+def test_a_model_without_inputs_is_numbers_that_train_anywhere(name: str, settings: object) -> None:
+    built = model(name, settings, Signature((), (Output("", ArrayType(Kind.REAL, (FixedAxis(2),))),)))
+    wanted = torch.tensor([1.5, -2.0])
+    optimiser = torch.optim.Adam(built.parameters(), lr=0.05)
+    for _ in range(400):
+        optimiser.zero_grad()
+        found = built({"@row": torch.zeros(1, dtype=torch.long)}).outputs[""]
+        assert found.shape == (1, 2)
+        (found - wanted).square().sum().backward()
+        optimiser.step()
+    assert found[0].tolist() == pytest.approx(wanted.tolist(), abs=1e-2)
 
 
 class TestCnn:
