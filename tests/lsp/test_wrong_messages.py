@@ -51,7 +51,7 @@ class Raw:
     def answer(self, number: object) -> dict[str, Any]:
         """The answer to a request; what the server tells besides is passed over."""
         while True:
-            message = self._read.get(timeout=60)
+            message = self._read.get(timeout=20)
             assert message is not None, "the server ended"
             if "id" in message and "method" not in message and message["id"] == number:
                 return message
@@ -108,6 +108,7 @@ def test_parameters_of_any_shape(raw: Raw) -> None:
             raw.say({"jsonrpc": "2.0", "id": number, "method": f"textDocument/{method}", "params": params})
             answer = raw.answer(number)
             assert "error" in answer or answer.get("result") in (None, [])
+            assert "error" in answer or not method.startswith(("did", "no"))
             raw.say({"jsonrpc": "2.0", "method": f"textDocument/{method}", "params": params})
     assert raw.ask(9_000, "textDocument/hover", **raw.place(0, 9))["result"] is not None
     assert raw.end() == 0
@@ -121,7 +122,8 @@ def test_places_that_are_none(raw: Raw, place: tuple[object, object]) -> None:
     raw.start()
     for number, method in enumerate(("hover", "definition", "completion", "prepareRename"), 50):
         answer = raw.ask(number, f"textDocument/{method}", **raw.place(*place))
-        assert "error" in answer or answer["result"] in (None, []) or method == "completion"
+        assert "error" in answer or "result" in answer
+        assert "error" in answer or isinstance(place[0], float | str) or place[0] == 2**31 - 1
     assert raw.end() == 0
 
 
