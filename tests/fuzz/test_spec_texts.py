@@ -72,7 +72,16 @@ DEFINED = {
     "tall": "def d{n}(x) = d{m}(" + " + ".join(["x"] * 20) + ")",
     "params": "param d{n} = d{m} + 1",
 }
-SPEC = 'problem p "a test"\nset s = 0..1\n{whole}\ndata d {{ x: real }}\nmodel f(x: real) -> real = linear()\nover r in d {{\n  minimize f(r.x)\n  {inside}\n}}'
+SPEC = """problem p "a test"
+set s = 0..1
+{whole}
+data d {{ x: real }}
+model f(x: real) -> real = linear()
+over r in d {{
+  minimize f(r.x)
+  {inside}
+}}
+"""
 
 
 @pytest.mark.parametrize("statement", TALL.values(), ids=TALL.keys())
