@@ -167,8 +167,8 @@ class Graph:
     @property
     def switched_off(self) -> Mapping[str, int]:
         """How many entries of each part have no row since their bound is infinite; parts without such entries are left out."""
-        lists = [self.averages, *self.data]
-        parts = (part for item in lists for part in (*item.parts, *item.without_rows))
+        parts = [*self.averages.parts, *self.averages.without_rows]
+        parts += [part for data in self.data for part in (*data.parts, *data.without_rows)]
         return {part.layout.name: part.without_side for part in parts if part.without_side}
 
     @property

@@ -125,4 +125,7 @@ def _apply(name: str, arguments: list[Number]) -> Number:
         assert emit is not None, name
         result: Tensor = emit()(*(torch.as_tensor(argument, dtype=torch.float64) for argument in arguments))
         return result
-    return float(OPERATIONS[name].meaning(*arguments))
+    try:
+        return float(OPERATIONS[name].meaning(*arguments))
+    except (ArithmeticError, ValueError):  # of what was measured: an expectation of no value does not hold
+        return nan

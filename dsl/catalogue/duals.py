@@ -130,4 +130,11 @@ ENTRIES: tuple[Entry, ...] = (
         label="nothing to read",
         help=("hold it another way: `dual {family} = pointwise(cap = G)`",),
     ),
+    Entry(
+        "PD416",
+        "problem `{name}` has no constraint",
+        label="nothing has to hold",
+        help=("write `subject to NAME: LEFT <= RIGHT`, or `dual default = none` in a block where none is meant",),
+        severity=Severity.WARNING,
+    ),
 )

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown
 from pdual.dsl.checking.scope import Place, Scope, is_unknown
+from pdual.dsl.checking.walking import children
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.typed import Apply, Literal, ParamRef, TypedExpression
 from pdual.dsl.types import ArrayType
@@ -74,6 +75,23 @@ def _value(expression: TypedExpression, params: Mapping[str, Constant]) -> Const
         result: Constant = OPERATIONS[expression.operation].meaning(*arguments)
         return result
     raise _NotConstantError(expression)
+
+
+def has_finite_constants(expression: TypedExpression, scope: Scope) -> bool:
+    """Whether what stands in an expression and is known before any data has finite values; PD224 where not."""
+    try:
+        value = _value(expression, scope.context.tables.param_values)
+        reason = None
+        if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+            reason = "the result is not a finite number"
+    except _NotConstantError:
+        found = [has_finite_constants(child, scope) for child in children(expression)]  # all of them: each is told
+        return all(found)
+    except (ArithmeticError, ValueError) as error:
+        reason = _reason(error)
+    if reason is not None:
+        scope.found.add("PD224", expression.span, reason=reason)
+    return reason is None
 
 
 def _reason(error: Exception) -> str:

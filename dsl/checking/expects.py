@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pdual.dsl import syntax
+from pdual.dsl.checking.constants import has_finite_constants
 from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity
 from pdual.dsl.checking.operators import require_real
 from pdual.dsl.checking.scope import Named, Place, Scope, is_unknown
@@ -39,7 +40,7 @@ def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
         return None
     operands = tuple(scope.typed(operand) for operand in node.relation.operands)
     for operand, written in zip(operands, node.relation.operands, strict=True):
-        fits = _is_one_number(operand, written, scope) and fits
+        fits = _is_one_number(operand, written, scope) and has_finite_constants(operand, scope) and fits
     if not fits or not _is_about(operands, data, scope):
         return None
     return TypedExpect(node.name.name, data, node.split.name, node.relation.operators, operands, node.span)

@@ -75,6 +75,7 @@ def _check(argument: str, overrides: dict[str, str]) -> tuple[str, Source | None
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
     from pdual.runtime.context import SourceContext
+    from pdual.unconstrained import unconstrained
     from pdual.understanding import understand
 
     try:
@@ -82,7 +83,7 @@ def _check(argument: str, overrides: dict[str, str]) -> tuple[str, Source | None
     except Refusal as refusal:
         return argument, None, refusal.diagnostics
     understood = understand(found.source, overrides, context=SourceContext(folder=found.folder))
-    return argument, found.source, understood.diagnostics
+    return argument, found.source, (*understood.diagnostics, *unconstrained(understood))
 
 
 def _as_json(argument: str, source: Source | None, diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 def lsp() -> int:
     """Serve an editor over standard input and output: diagnostics, hovers, completion, renaming, layout."""
     import gc
+    import json
     import os
     import sys
     from contextlib import redirect_stdout
+    from functools import partial
     from typing import BinaryIO, cast
 
     from pdual.cli import output
@@ -26,7 +28,9 @@ def lsp() -> int:
     channel = Outgoing(os.fdopen(os.dup(sys.stdout.fileno()), "wb"))
     with redirect_stdout(sys.stderr):
         serving = server()
-        incoming = Incoming(sys.stdin.buffer, channel, serving.protocol.structure_message)
+        incoming = Incoming(
+            sys.stdin.buffer, channel, partial(json.loads, object_hook=serving.protocol.structure_message)
+        )
         # Both are what pygls reads and writes, and no more than that.
         serving.start_io(cast(BinaryIO, incoming), cast(BinaryIO, channel))
     return output.FINE

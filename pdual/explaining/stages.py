@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from itertools import islice
 
 from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node, topological
@@ -13,6 +14,7 @@ from pdual.dsl.spans import Source, Span
 from pdual.understanding import Understood
 
 _LONGEST = 96
+_MOST_LINES = 200_000
 
 
 def stage_of(understood: Understood, stage: str) -> str | None:
@@ -29,40 +31,72 @@ def stage_of(understood: Understood, stage: str) -> str | None:
 
 def dump(node: object) -> str:
     """A tree of records, one field a line where it does not fit on one; without spans, None and empty tuples."""
-    return "\n".join(_dump(node, 0))
+    lines = list(islice(_Dump().lines(node, 0), _MOST_LINES + 1))
+    return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[:-1], "... and more"])
 
 
-def _dump(node: object, depth: int) -> Iterator[str]:
-    flat = _flat(node)
-    pad = "  " * depth
-    if len(flat) + len(pad) <= _LONGEST or not (isinstance(node, tuple) or is_dataclass(node)):
-        yield pad + flat
-        return
-    if isinstance(node, tuple):
-        for item in node:
-            yield from _dump(item, depth)
-        return
-    yield f"{pad}{type(node).__name__}"
-    for name, value in _shown(node):
-        flat = f"{name} = {_flat(value)}"
-        if len(flat) + len(pad) + 2 <= _LONGEST:
-            yield f"{pad}  {flat}"
+class _Dump:
+    """Remembers the text of what was met: an argument of a function may stand in very many places."""
+
+    def __init__(self) -> None:
+        self._flat: dict[int, str | None] = {}
+
+    def lines(self, node: object, depth: int) -> Iterator[str]:
+        """The lines of a tree."""
+        flat = self.flat(node)
+        pad = "  " * depth
+        if not (isinstance(node, tuple) or is_dataclass(node)):
+            yield pad + _leaf(node)
+        elif flat is not None and len(flat) + len(pad) <= _LONGEST:
+            yield pad + flat
+        elif isinstance(node, tuple):
+            for item in node:
+                yield from self.lines(item, depth)
         else:
-            yield f"{pad}  {name} ="
-            yield from _dump(value, depth + 2)
+            yield from self._fields(node, depth, flat)
+
+    def _fields(self, node: object, depth: int, flat: str | None) -> Iterator[str]:
+        pad = "  " * depth
+        shown = [] if _short(node) is not None else _shown(node)
+        yield f"{pad}{type(node).__name__}" if shown else f"{pad}{flat}"
+        for name, value in shown:
+            flat = self.flat(value)
+            if flat is not None and len(f"{name} = {flat}") + len(pad) + 2 <= _LONGEST:
+                yield f"{pad}  {name} = {flat}"
+            else:
+                yield f"{pad}  {name} ="
+                yield from self.lines(value, depth + 2)
+
+    def flat(self, node: object) -> str | None:
+        """A node on one line; None where it is longer than any line."""
+        if not (isinstance(node, tuple) or is_dataclass(node)):
+            return _leaf(node)
+        if id(node) not in self._flat:
+            text = _short(node) or self._joined(node)
+            self._flat[id(node)] = text if text is not None and len(text) <= _LONGEST else None
+        return self._flat[id(node)]
+
+    def _joined(self, node: object) -> str | None:
+        if isinstance(node, tuple):
+            items = [self.flat(item) for item in node]
+            return None if None in items else f"[{', '.join(map(str, items))}]"
+        found = [(name, self.flat(value)) for name, value in _shown(node)]
+        if any(text is None for _, text in found):
+            return None
+        return f"{type(node).__name__}({', '.join(f'{name} = {text}' for name, text in found)})"
 
 
-def _flat(node: object) -> str:
+def _short(node: object) -> str | None:
     match node:
         case typed.LetRef(definition=definition):
             # Its body stands with the block's lets; in place, a chain of lets would be printed again and again.
             return f"LetRef({definition.name}#{definition.identity})"
         case typed.IndexRef(binder=binder):
             return f"IndexRef({binder.name}#{binder.identity})"
-        case tuple():
-            return f"[{', '.join(map(_flat, node))}]"
-    if is_dataclass(node) and not isinstance(node, type):
-        return f"{type(node).__name__}({', '.join(f'{name} = {_flat(value)}' for name, value in _shown(node))})"
+    return None
+
+
+def _leaf(node: object) -> str:
     return repr(node) if isinstance(node, str) else str(node)
 
 

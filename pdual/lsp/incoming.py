@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 #: Bytes of one message; specs end long before (PD032).
 LONGEST = 64 * 1024 * 1024
 _LINE = 64 * 1024
-_HEADER = re.compile(rb"(?i)\s*content-length\s*:\s*(\S+)\s*")
+#: What a refused message left behind may stand on the line before it.
+_HEADER = re.compile(rb"(?i)content-length\s*:\s*(\S+)\s*\Z")
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, NOT_INITIALIZED = -32700, -32600, -32602, -32002
 _INITIALIZE, _SHUTDOWN, _EXIT = "initialize", "shutdown", "exit"
@@ -52,13 +53,13 @@ class Outgoing:
 class Incoming:
     """A stream of messages that pygls can read, made of whatever a client sends.
 
-    ``fits`` raises on a message whose parameters are not those of its method.
+    ``read`` is how pygls will read a body; it raises where the parameters are not those of the method.
     """
 
-    def __init__(self, stream: BinaryIO, out: Outgoing, fits: Callable[[dict[str, Any]], object]) -> None:
+    def __init__(self, stream: BinaryIO, out: Outgoing, read: Callable[[bytes], object]) -> None:
         self._stream = stream
         self._out = out
-        self._fits = fits
+        self._read = read
         self._ready = BytesIO()
         self._initialized = self._ended = False
 
@@ -104,7 +105,7 @@ class Incoming:
                 if found:
                     return found
                 continue
-            match = _HEADER.fullmatch(line)
+            match = _HEADER.search(line)
             if match is None:
                 continue
             written = match.group(1)
@@ -128,15 +129,16 @@ class Incoming:
             return isinstance(message.get("id"), str | int)
         is_request = "id" in message
         number = message.get("id")
-        wrong = self._wrong(message)
+        is_number = isinstance(number, str | int) and not isinstance(number, bool)
+        wrong = self._wrong(message, body)
         if wrong is not None and is_request:
-            self._out.refuse(number if isinstance(number, str | int) else None, *wrong)
+            self._out.refuse(number if is_number else None, *wrong)
         if wrong is None:
             self._initialized = self._initialized or message["method"] == _INITIALIZE
             self._ended = self._ended or message["method"] == _SHUTDOWN
         return wrong is None
 
-    def _wrong(self, message: Mapping[str, Any]) -> tuple[int, str] | None:
+    def _wrong(self, message: Mapping[str, Any], body: bytes) -> tuple[int, str] | None:
         """What is wrong with a message, as code and words."""
         method, number = message.get("method"), message.get("id", 0)
         if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
@@ -148,7 +150,9 @@ class Incoming:
                 return NOT_INITIALIZED, "`initialize` comes first"
             return INVALID_REQUEST, "the server was shut down" if self._ended else "`initialize` comes once"
         try:
-            self._fits(dict(message))
+            read = self._read(body)
         except Exception as error:  # whatever the converter stumbles over
             return INVALID_PARAMS, f"the parameters of `{method}` have another shape: {type(error).__name__}"
+        if "id" in message and not hasattr(read, "id"):
+            return INVALID_REQUEST, f"`{method}` is a notification, which has no `id`"
         return None

@@ -28,7 +28,7 @@ WITHOUT_A_SPEC = {
         "PD294",
         "PD295",
     ),
-    *("PD298", "PD305", "PD440"),
+    *("PD298", "PD305", "PD312", "PD416", "PD440"),
 }
 OF_A_SPEC = [code for code in CATALOGUE if code[:3] in ("PD0", "PD1", "PD2", "PD3", "PD4")]
 

@@ -51,7 +51,7 @@ class Raw:
     def answer(self, number: object) -> dict[str, Any]:
         """The answer to a request; what the server tells besides is passed over."""
         while True:
-            message = self._read.get(timeout=60)
+            message = self._read.get(timeout=20)
             assert message is not None, "the server ended"
             if "id" in message and "method" not in message and message["id"] == number:
                 return message
@@ -82,10 +82,20 @@ class Raw:
 
 
 @pytest.fixture
-def raw(tmp_path: Path) -> Iterator[Raw]:
+def fresh(tmp_path: Path) -> Iterator[Raw]:
     found = Raw(tmp_path)
     yield found
     found.process.kill()
+    found.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raw]:
+    """One server for all that it has to survive; it ends well after that."""
+    found = Raw(tmp_path_factory.mktemp("lsp"))
+    found.start()
+    yield found
+    assert found.end() == 0
     found.process.communicate()
 
 
@@ -100,7 +110,6 @@ WRONG: tuple[Any, ...] = (
 
 
 def test_parameters_of_any_shape(raw: Raw) -> None:
-    raw.start()
     number = 100
     for method in METHODS:
         for params in WRONG:
@@ -108,9 +117,9 @@ def test_parameters_of_any_shape(raw: Raw) -> None:
             raw.say({"jsonrpc": "2.0", "id": number, "method": f"textDocument/{method}", "params": params})
             answer = raw.answer(number)
             assert "error" in answer or answer.get("result") in (None, [])
+            assert "error" in answer or not method.startswith(("did", "no"))
             raw.say({"jsonrpc": "2.0", "method": f"textDocument/{method}", "params": params})
     assert raw.ask(9_000, "textDocument/hover", **raw.place(0, 9))["result"] is not None
-    assert raw.end() == 0
 
 
 @pytest.mark.parametrize(
@@ -118,19 +127,18 @@ def test_parameters_of_any_shape(raw: Raw) -> None:
     [(-1, 0), (0, -1), (2**31, 0), (0, 2**40), (1.5, 0), ("0", 0), (None, 0), (10**400, 1), (2**31 - 1, 2**31 - 1)],
 )
 def test_places_that_are_none(raw: Raw, place: tuple[object, object]) -> None:
-    raw.start()
     for number, method in enumerate(("hover", "definition", "completion", "prepareRename"), 50):
         answer = raw.ask(number, f"textDocument/{method}", **raw.place(*place))
-        assert "error" in answer or answer["result"] in (None, []) or method == "completion"
-    assert raw.end() == 0
+        assert "error" in answer or "result" in answer
+        assert "error" in answer or isinstance(place[0], float | str) or place[0] == 2**31 - 1
 
 
-def test_before_initialize_and_twice(raw: Raw) -> None:
-    assert raw.ask(5, "textDocument/hover", **raw.place(0, 0))["error"]["code"] == -32002
-    raw.say({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {}})
-    raw.start()
-    assert raw.ask(6, "initialize", processId=None, rootUri=None, capabilities={})["error"]["code"] == -32600
-    assert raw.end() == 0
+def test_before_initialize_and_twice(fresh: Raw) -> None:
+    assert fresh.ask(5, "textDocument/hover", **fresh.place(0, 0))["error"]["code"] == -32002
+    fresh.say({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {}})
+    fresh.start()
+    assert fresh.ask(6, "initialize", processId=None, rootUri=None, capabilities={})["error"]["code"] == -32600
+    assert fresh.end() == 0
 
 
 @pytest.mark.parametrize(
@@ -150,11 +158,9 @@ def test_before_initialize_and_twice(raw: Raw) -> None:
     ids=range(10),
 )
 def test_heads_and_bodies_that_are_none(raw: Raw, data: bytes, code: int) -> None:
-    raw.start()
     raw.send(data)
     assert raw.answer(None)["error"]["code"] == code
     assert raw.ask(9_000, "textDocument/hover", **raw.place(0, 9))["result"] is not None
-    assert raw.end() == 0
 
 
 @pytest.mark.parametrize(
@@ -170,10 +176,8 @@ def test_heads_and_bodies_that_are_none(raw: Raw, data: bytes, code: int) -> Non
     ids=range(6),
 )
 def test_what_is_no_message_is_passed_over(raw: Raw, data: bytes) -> None:
-    raw.start()
     raw.send(data)
     assert raw.ask(9_000, "textDocument/hover", **raw.place(0, 9))["result"] is not None
-    assert raw.end() == 0
 
 
 @pytest.mark.parametrize(
@@ -185,7 +189,6 @@ def test_what_is_no_message_is_passed_over(raw: Raw, data: bytes) -> None:
     ids=range(6),
 )  # fmt: skip
 def test_requests_that_are_none(raw: Raw, message: dict[str, Any]) -> None:
-    raw.start()
     raw.say(message)
     assert "error" in raw.answer(7)
     for number in (1.5, None, True, [], {}):
@@ -193,4 +196,3 @@ def test_requests_that_are_none(raw: Raw, message: dict[str, Any]) -> None:
         assert "error" in raw.answer(None)
     raw.say({"jsonrpc": "2.0", "id": 99, "result": {}})
     raw.say({"jsonrpc": "2.0", "id": [], "error": 5})
-    assert raw.end() == 0
