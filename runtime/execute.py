@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from pdual.runtime.folder import RUN, RunFolder
 from pdual.runtime.group_table import rows_in
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
+from pdual.runtime.odd_modules import odd_modules
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions, check_counts
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
@@ -89,7 +91,8 @@ def execute(
     with RunFolder(path).locked():
         record = _record(graph, text, options, problem, tables, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
-        warnings = impossible_rows(graph, tables)
+        dtype = torch.float64 if options.precision == "float64" else torch.float32
+        warnings = (*impossible_rows(graph, tables), *odd_modules(problem, graph.spec, dtype))
         warn(warnings)
         try:
             run = _solve(problem, options, device, folder, told, log, stop)
@@ -132,8 +135,13 @@ def solver_options(options: RunOptions, record: RunRecord, device: torch.device)
 
 
 def default_folder(problem: str) -> Path:
-    """Where a run goes that was given no folder."""
-    return Path("runs") / f"{problem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """Where a run goes that was given no folder: one that is not there yet."""
+    first = Path("runs") / f"{problem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return next(place for number in count(1) if not (place := _numbered(first, number)).exists())
+
+
+def _numbered(folder: Path, number: int) -> Path:
+    return folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
 
 
 def pick_device(name: str) -> torch.device:
