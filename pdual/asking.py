@@ -38,11 +38,11 @@ def predicted(outcome: Outcome, name: str, rows: Any) -> dict[str, Tensor | Ragg
     if isinstance(module, Free):
         raise refuse("PD754", model=name)
     kinds = dict(called_signature(models[name], outcome.graph.spec).inputs)
-    columns, texts = _read(rows, kinds, outcome, f"predict({name!r}, ...)")
+    columns, texts = _read(rows, kinds, outcome, f"predict({name!r}, ...)") if kinds or rows else ({}, {})
     missing = [item for item in kinds if not _has(item, kinds[item], columns, texts)]
     _refuse_missing(f"predict({name!r}, ...)", missing, kinds)
     weight = next((item for item in module.parameters()), torch.zeros(()))
-    inputs: dict[str, Any] = {**texts}
+    inputs: dict[str, Any] = {**texts} if kinds else {"@row": torch.zeros(1, dtype=torch.long)}
     for part, tensor in columns.items():
         kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
         inputs[part] = tensor.to(device=weight.device, dtype=kind)

@@ -157,6 +157,14 @@ ENTRIES: tuple[Entry, ...] = (
         help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
     ),
     Entry(
+        "PD611",
+        "the gradient of a step cannot be computed: {reason}",
+        notes=(
+            "a layer needs, to be differentiated, the values that it was given: nothing may overwrite them in place",
+        ),
+        help=("in `forward`, write `x = x * 2` for `x *= 2`",),
+    ),
+    Entry(
         "PD612",
         "the outputs of module `{model}` have no gradient, so that nothing trains its weights",
         label="declared here",

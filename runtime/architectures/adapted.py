@@ -14,7 +14,7 @@ from pdual.dsl.declarations.signature import Sizes, part_names
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.types import ArrayType, Kind
-from pdual.runtime.architectures.contract import Contract, first_argument
+from pdual.runtime.architectures.contract import Contract, first_argument, precision_of
 from pdual.runtime.architectures.interface import ModelOutput
 
 
@@ -99,6 +99,7 @@ class Adapted(nn.Module):
     def call(self, arguments: Sequence[Tensor], batch: int, device: torch.device) -> dict[str, Tensor]:
         """What the module says of arguments, which it may overwrite. Raises PD690, PD692."""
         self._seen.clear()
+        dtype = precision_of(arguments)
         try:
             found = self.module(*arguments)
         except (torch.OutOfMemoryError, Refusal):
@@ -108,7 +109,7 @@ class Adapted(nn.Module):
             shapes = ", ".join(str(list(argument.shape)) for argument in arguments)
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise refuse("PD692", model.span, model=model.name, shapes=shapes, reason=reason) from error
-        return self.contract.outputs(found, batch, device)
+        return self.contract.outputs(found, batch, device, dtype)
 
     def _see(self, layer: nn.Module, inputs: object, output: Tensor) -> None:
         self._seen.append(output)

@@ -23,16 +23,27 @@ class Contract:
         self._outputs = model.signature.outputs
         self._shapes = [shape(output.type, sizes) for output in self._outputs]
 
-    def outputs(self, found: object, batch: int, device: torch.device) -> dict[str, Tensor]:
-        """What a plain module returned, by part. Raises PD690."""
+    def outputs(self, found: object, batch: int, device: torch.device, dtype: torch.dtype | None) -> dict[str, Tensor]:
+        """What a plain module returned, by part, in the precision of its inputs. Raises PD690."""
         values = self._by_name(found)
         outputs: dict[str, Tensor] = {}
         for output, sides in zip(self._outputs, self._shapes, strict=True):
             value, kind = values[output.name], output.type
             wanted = Kind.COMPLEX if kind.element is Kind.COMPLEX else Kind.REAL
-            if isinstance(value, Tensor) and not kind.axes and value.shape == (batch, 1):  # a last layer of one unit
-                value = value.squeeze(1)
-            value = self._checked(value, wanted, (batch, *sides), device, output.name)
+            sides = (batch, *sides)
+            if isinstance(value, Tensor) and value.layout is torch.strided:
+                if not kind.axes and value.shape == (batch, 1):  # a last layer of one unit
+                    value = value.squeeze(1)
+                elif not self.model.signature.inputs and value.shape == sides[1:] and None not in sides:
+                    value = value.expand(*sides)  # one set of numbers for all rows
+            value = self._checked(value, wanted, sides, device, output.name)
+            if (
+                wanted is Kind.REAL
+                and value.dtype is not dtype
+                and dtype
+                and not torch.is_autocast_enabled(device.type)
+            ):
+                value = value.to(dtype)
             if wanted is Kind.COMPLEX:
                 outputs |= dict(zip(part_names(output.name, kind), (value.real, value.imag), strict=True))
             else:
@@ -93,10 +104,11 @@ class Contract:
             shown = ["_" if side is None else side for side in sides]
             words = f"a tensor [{', '.join(map(str, shown))}]{called}"
             raise self.unlike(words, f"shape {list(sizes)}")
+        if value.layout is not torch.strided or value.device != device:
+            place = f"{str(value.layout).removeprefix('torch.')} on {value.device}"
+            raise self.unlike(f"a dense tensor on {device}{called}", f"one that is {place}")
         if not (value.is_complex() if kind is Kind.COMPLEX else value.is_floating_point()):
             raise self.unlike(f"{kind} numbers{called}", str(value.dtype).removeprefix("torch."))
-        if value.layout is not torch.strided or value.device != device:
-            raise self.unlike(f"a dense tensor on {device}{called}", f"a {value.layout} one on {value.device}")
         return value
 
 
@@ -108,3 +120,9 @@ def first_argument(model: typed.TypedModel, inputs: Mapping[str, object]) -> Ten
             return value
     value = inputs.get("@row")
     return value if isinstance(value, Tensor) else None
+
+
+def precision_of(arguments: Sequence[Tensor]) -> torch.dtype | None:
+    """That of the first argument of real or complex numbers; None without any."""
+    first = next((item for item in arguments if item.is_floating_point() or item.is_complex()), None)
+    return None if first is None else first.real.dtype if first.is_complex() else first.dtype

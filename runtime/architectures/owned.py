@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +15,7 @@ from pdual.dsl import typed
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.diagnostics import Diagnostic, diagnostic, refuse
 from pdual.runtime.architectures.adapted import adapted
+from pdual.runtime.optimisers import trainable
 
 #: What the weights of a module added up to when a run handed them back.
 _handed_back: WeakKeyDictionary[nn.Module, tuple[float, ...]] = WeakKeyDictionary()
@@ -30,17 +31,45 @@ def own_modules(given: Mapping[str, nn.Module], spec: typed.TypedSpec, sizes: Si
         if lazy is not None:
             reason = f"`{lazy}` has no shape yet: call the module once"
             raise refuse("PD614", known[name].span, model=name, reason=reason)
+        if any(isinstance(layer, torch.jit.ScriptModule) and trainable(layer) for layer in module.modules()):
+            reason = "the weights of a script cannot be trained; give the module that it was made of"
+            raise refuse("PD614", known[name].span, model=name, reason=reason)
     memo: dict[int, Any] = {}
     for module in given.values():
         _detach(module, memo)
     own = {}
     for name, module in given.items():
         try:
-            own[name] = copy.deepcopy(module, memo).cpu()
+            own[name] = _copied(module, memo).cpu()
         except Exception as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise refuse("PD614", known[name].span, model=name, reason=reason) from error
     return {name: adapted(module, known[name], sizes) for name, module in own.items()}
+
+
+def _copied(module: nn.Module, memo: dict[int, Any]) -> nn.Module:
+    known = dict(memo)
+    try:
+        found = copy.deepcopy(module, known)
+    except Exception:
+        shared = {id(value): value for value in _uncopied(module)}
+        if not shared:
+            raise
+        known = memo | shared
+        found = copy.deepcopy(module, known)
+    memo.update(known)
+    return found
+
+
+def _uncopied(module: nn.Module) -> Iterator[Any]:
+    """What layers hold that has no copy, as a lock or an open file, and stays one for all."""
+    for layer in module.modules():
+        for name, value in vars(layer).items():
+            if not (name.startswith("_") or isinstance(value, nn.Module | Tensor | list | tuple | dict)):
+                try:
+                    copy.deepcopy(value)
+                except Exception:
+                    yield value
 
 
 def _detach(module: nn.Module, memo: dict[int, Any]) -> None:
