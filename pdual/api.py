@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pdual.arguments import checked_load, checked_options
 from pdual.compiler.graph import Graph
-from pdual.compiler.layout import Layout
 from pdual.dsl import typed
-from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Source
 from pdual.errors import told, warn
 from pdual.finding import find
+from pdual.nesting import nesting
 from pdual.runtime.context import SourceContext
 from pdual.runtime.options import RunOptions
-from pdual.understanding import ALL, Understood, check_data, understand
+from pdual.understanding import Understood, check_data, understand
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -45,28 +47,23 @@ def load(
     Raises ProblemError; what is odd is a ProblemWarning.
     """
     source: Source | None = None
-    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
-    overrides = {name: _written(value) for name, value in (params or {}).items()}
     try:
-        found = find(str(spec))
-        source = found.source
-        context = SourceContext(folder=found.folder, files=dict.fromkeys(data or {}, Path()))
-        understood = understand(source, overrides, duals, minimize, context)
+        duals, overrides = checked_load(spec, params, data, models, dual, minimize)
+        with nesting():
+            found = find(os.fspath(spec))
+            source = found.source
+            context = SourceContext(folder=found.folder, files=dict.fromkeys(data or {}, Path()))
+            understood = understand(source, overrides, duals, minimize, context)
         understood.refuse()
         assert understood.spec is not None
         files = _files(data or {}, understood.spec, SourceContext(folder=found.folder))
         check_data(files, understood.spec)
-        modules = _modules(models or {}, understood.spec)
+        _check_modules(models or {}, understood.spec)
     except Refusal as refusal:
         raise told(refusal, source) from refusal.__cause__
     warn(understood.diagnostics, source)
     options = RunOptions(overrides=overrides, dual=duals, minimize=minimize, data=files)
-    return Problem(understood, found.folder, options, modules)
-
-
-def _written(value: float | int | str) -> str:
-    """A value as ``--set`` would have it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Problem(understood, found.folder, options, dict(models or {}))
 
 
 def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContext) -> dict[str, Path]:
@@ -82,17 +79,17 @@ def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContex
     return {name: bound(rows, known[name], cache_root(context) / "bound", sets) for name, rows in data.items()}
 
 
-def _modules(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> dict[str, nn.Module]:
-    """The modules as models are called."""
+def _check_modules(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> None:
+    """Refuse modules of models that are not there (PD710), or without a layer that the spec names (PD691)."""
     if not models:
-        return {}
-    from pdual.runtime.architectures.adapted import adapted
+        return
+    from pdual.runtime.architectures.adapted import check_layer
 
     known = {model.name: model for model in spec.models}
-    for name in models:
+    for name, module in models.items():
         if name not in known:
             raise refuse("PD710", name=name, names=", ".join(f"`{item}`" for item in known), near=nearest(name, known))
-    return {name: adapted(module, known[name]) for name, module in models.items()}
+        check_layer(module, known[name])
 
 
 @dataclass(frozen=True)
@@ -111,32 +108,38 @@ class Problem:
         return self.understood.graph
 
     def solve(self, **options: Any) -> Run:
-        """Run it. ``options`` are those of ``RunOptions``: ``out``, ``seed``, ``quick``, ``limit``, ``budget``,
-        ``device``, ...
+        """Run it. ``options`` are those of ``pdual run``: ``out``, ``seed``, ``quick``, ``limit``, ``budget`` (seconds), ``device``,
+        ``precision``, ``threads``, ``compile``, ``resume``, ``initial``.
 
-        Raises ProblemError for wrong data and runs that fail; rows that no prediction satisfies are a ProblemWarning.
+        A run trains copies of the modules that were given and hands their weights back at its end. Whatever is set in torch (gradients, types,
+        devices, threads, random state) is put aside meanwhile and put back; solves in several threads take turns.
+
+        Raises ArgumentError for an option that is not there or cannot be, ProblemError for wrong data and runs that fail; rows that no
+        prediction satisfies are a ProblemWarning.
         """
         from dataclasses import replace
 
-        from pdual.runtime.execute import default_workers, execute
-
-        for name in ("out", "initial"):
-            if isinstance(options.get(name), str):
-                options[name] = Path(options[name])
         source = self.understood.source
-        context = SourceContext(folder=self.folder, workers=default_workers())
         try:
-            outcome = execute(
-                self.graph,
-                source.text,
-                replace(self.options, **options),
-                context,
-                given=self.models,
-                warn=lambda found: warn(found, source),
-            )
+            outcome = self._solved(replace(self.options, **checked_options(options)))
         except Refusal as refusal:
             raise told(refusal, source) from refusal.__cause__
         return Run(outcome)
+
+    def _solved(self, options: RunOptions) -> Outcome:
+        from pdual.runtime.architectures.owned import hand_back, own_modules, trained_before
+        from pdual.runtime.execute import default_workers, execute
+        from pdual.runtime.setting import solving
+
+        source, spec = self.understood.source, self.graph.spec
+        context = SourceContext(folder=self.folder, workers=default_workers())
+        with nesting(), solving():
+            warn(trained_before(self.models, spec), source)
+            own = own_modules(self.models, spec, self.graph.sizes)
+            shown = partial(warn, source=source)
+            outcome = execute(self.graph, source.text, options, context, given=own, warn=shown)
+            hand_back(own, self.models)
+        return outcome
 
     def explain(self) -> str:
         """What ``pdual explain`` prints."""
@@ -179,90 +182,40 @@ class Run:
         """Whether every train row meets every constraint."""
         return self.outcome.verdict.feasible
 
-    def predict(self, model: str, rows: Mapping[str, Tensor | Sequence[str]]) -> Mapping[str, Tensor | Ragged]:
+    def predict(self, model: str, rows: Mapping[str, Any]) -> Mapping[str, Tensor | Ragged]:
         """The outputs of a trained model for new rows.
 
-        ``rows`` maps the arguments of its signature to tensors [rows, *axes], complex ones as they are, or texts; outputs come
-        back likewise, the only unnamed output as ``""``, ragged (``values``, ``offsets``) where lengths differ from row to row.
-        A model without inputs, asked with ``{}``, says one row. Raises KeyError for a model or an argument that is not there,
-        ProblemError for one that holds a value of every train row (``free``) and has none for others.
+        ``rows`` maps the arguments of its signature to tensors, arrays or lists [rows, *axes], complex ones as they are, members of
+        sets as labels or positions, or texts; outputs come back as tensors, the only unnamed output as ``""``, ragged (``values``,
+        ``offsets``) where lengths differ from row to row. Raises UnknownNameError (a KeyError) for a model or an argument that
+        is not there, ArgumentError for values that do not suit. A model
+        without inputs, asked with ``{}``, says one row; one that holds a value of every train row (``free``) says none.
         """
-        import torch
+        from pdual.asking import predicted
 
-        module = self.outcome.run.problem.models[model]
-        weight = next((item for item in module.parameters()), torch.zeros(()))
-        columns, texts = _columns(rows)
-        inputs: dict[str, Tensor | Sequence[str]] = {**texts}
-        for part, tensor in columns.items():
-            kind = weight.dtype if tensor.is_floating_point() else tensor.dtype
-            inputs[part] = tensor.to(device=weight.device, dtype=kind)
-        declared = next(item for item in self.outcome.graph.spec.models if item.name == model)
-        if answers_by_row(declared.architecture, declared.signature):
-            raise told(refuse("PD732", model=model), None)
-        if not declared.signature.inputs:
-            inputs["@row"] = torch.zeros(1, dtype=torch.long, device=weight.device)
-        with torch.no_grad():
-            found: Mapping[str, Tensor | Ragged] = module(inputs).outputs
-        return {
-            name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in _joined(found).items()
-        }
+        try:
+            return predicted(self.outcome, model, rows)
+        except Refusal as refusal:
+            raise told(refusal, None) from refusal.__cause__
 
-    def multipliers(
-        self, rows: str | Mapping[str, Tensor | Sequence[str]] = "train", data: str | None = None
-    ) -> Mapping[str, Tensor]:
+    def multipliers(self, rows: str | Mapping[str, Any] = "train", data: str | None = None) -> Mapping[str, Tensor]:
         """Multipliers by part (``voltage.upper``): [rows, entries], scaled.
 
         ``rows`` names a split, whose multipliers are not a number where rows have none (a constraint on an average has one
-        for all of them, [1, 1]); or maps fields to tensors
-        [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as positions; what the spec
+        for all of them, [1, 1]); or maps fields to tensors, arrays or lists
+        [rows, *axes] of new rows (``load.re`` and ``load.im``, or complex; members of sets as labels or positions; what the spec
         standardises as a file would hold it) or to their texts, of the data set ``data`` where there are several. Fields that multipliers
-        do not depend on may be left out. Raises KeyError for a field
-        that is missing, ProblemError where new rows have no multipliers.
+        do not depend on may be left out. Raises UnknownNameError (a KeyError) for a split, a data set or a field
+        that is not there, ProblemError where new rows have no multipliers.
         """
-        if not isinstance(rows, str):
-            return self._of_new_rows(rows, data)
-        found: dict[str, Tensor] = {}
-        for lane in self.outcome.run.lanes:
-            if rows not in lane.table.splits or data not in (None, lane.name):
-                continue
-            read = lane.evaluate(rows).multipliers
-            if read is not None:
-                found |= _by_part(lane.program.layout, read)
-        averages = self.outcome.run.averages
-        if averages is not None and averages.multipliers.active and data is None:
-            found |= _by_part(averages.layout, averages.level)
-        return found
+        from pdual.asking import multipliers_of_rows, multipliers_of_split
 
-    def _of_new_rows(self, rows: Mapping[str, Tensor | Sequence[str]], data: str | None) -> Mapping[str, Tensor]:
-        import torch
-
-        from pdual.runtime.data import ColumnTable
-        from pdual.runtime.prepare import check_texts
-        from pdual.runtime.unseen import look, multiplier_fields, standards_of, text_fields
-
-        outcome = self.outcome
-        of_rows = [lane for lane in outcome.run.lanes if lane.program.groups_by is None]
-        held = [lane for lane in of_rows if lane.multipliers.active and data in (None, lane.name)]
-        if len(held) != 1:
-            raise KeyError("data: " + ", ".join(lane.name for lane in of_rows))
-        columns, texts = _columns(rows)
-        graph = outcome.graph.over(held[0].name)
-        needed = multiplier_fields(graph) | text_fields(graph, outcome.graph.spec.data_set(held[0].name))
-        missing = sorted(needed - columns.keys() - texts.keys())
-        if missing:
-            raise KeyError(", ".join(missing))
-        columns |= {
-            name: item.of(columns[name]) for name, item in standards_of(held[0].table).items() if name in columns
-        }
-        count = len(next(iter((*columns.values(), *texts.values()))))
-        table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows", texts=texts)
         try:
-            check_texts(outcome.graph, {held[0].name: table}, outcome.run.problem.models)
-            found = look(outcome.run, outcome.graph, held[0], table, multipliers=True).multipliers
+            if isinstance(rows, str):
+                return multipliers_of_split(self.outcome, rows, data)
+            return multipliers_of_rows(self.outcome, rows, data)
         except Refusal as refusal:
             raise told(refusal, None) from refusal.__cause__
-        assert found is not None
-        return _by_part(held[0].program.layout, found)
 
     def __repr__(self) -> str:
         return f"<Run of {self.metrics.problem}: {self.metrics.status}, in {self.folder}>"
@@ -271,38 +224,3 @@ class Run:
         from pdual.cli.results import lines
 
         return f"<pre>{escape(chr(10).join(lines(self.outcome)))}</pre>"
-
-
-def _by_part(layout: Layout, values: Tensor) -> dict[str, Tensor]:
-    """[rows, columns] as [rows, entries] by part."""
-    return {part.name: values[:, layout.columns_of(part)] for part in layout.parts}
-
-
-def _columns(rows: Mapping[str, Tensor | Sequence[str]]) -> tuple[dict[str, Tensor], dict[str, Sequence[str]]]:
-    """Tensors by part, and texts."""
-    from torch import Tensor
-
-    columns: dict[str, Tensor] = {}
-    texts: dict[str, Sequence[str]] = {}
-    for name, value in rows.items():
-        if not isinstance(value, Tensor):
-            texts[name] = list(value)
-        else:
-            columns |= {f"{name}.re": value.real, f"{name}.im": value.imag} if value.is_complex() else {name: value}
-    return columns, texts
-
-
-def _joined(outputs: Mapping[str, Any]) -> dict[str, Tensor | Ragged]:
-    """Real and imaginary parts as one complex tensor."""
-    import torch
-
-    joined: dict[str, Tensor | Ragged] = {}
-    for name, value in outputs.items():
-        base, _, part = name.rpartition(".")
-        if part == "im" or name == "im":
-            continue
-        if part == "re" or name == "re":
-            joined[base] = torch.complex(value, outputs[f"{base}.im" if base else "im"])
-        else:
-            joined[name] = value
-    return joined

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from pdual.runtime.group_table import rows_in
 from pdual.runtime.memory import told_room
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
+from pdual.runtime.odd_modules import odd_modules
 from pdual.runtime.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions, check_counts
 from pdual.runtime.prepare import load_tables, prepare
 from pdual.runtime.problem import Options, Problem
@@ -120,7 +122,8 @@ def _execute(
     with RunFolder(path).locked():
         record = _record(text, options, ready, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
-        warnings = impossible_rows(graph, tables)
+        dtype = torch.float64 if options.precision == "float64" else torch.float32
+        warnings = (*impossible_rows(graph, tables), *odd_modules(problem, graph.spec, dtype))
         warn(warnings)
         warnings = (*warnings_of(graph.spec, ready.samples), *warnings)
         try:
@@ -204,8 +207,13 @@ def solver_options(options: RunOptions, record: RunRecord, device: torch.device)
 
 
 def default_folder(problem: str) -> Path:
-    """Where a run goes that was given no folder."""
-    return Path("runs") / f"{problem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """Where a run goes that was given no folder: one that is not there yet."""
+    first = Path("runs") / f"{problem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return next(place for number in count(1) if not (place := _numbered(first, number)).exists())
+
+
+def _numbered(folder: Path, number: int) -> Path:
+    return folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
 
 
 def pick_device(name: str) -> torch.device:

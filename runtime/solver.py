@@ -30,7 +30,7 @@ from pdual.runtime.problem import Options, Problem
 from pdual.runtime.profile import Profile
 from pdual.runtime.records import TOLERANCE, LogLine
 from pdual.runtime.run import Run, Status
-from pdual.runtime.step import added, draw, loss_of, terms_to_follow
+from pdual.runtime.step import added, draw, follow, loss_of, terms_to_follow
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
@@ -276,7 +276,7 @@ class Solver:
         if look and not isfinite(loss.item()):
             raise self._diverged(batches)
         if followed.requires_grad:
-            followed.backward()  # type: ignore[no-untyped-call]
+            follow(followed)
         self._driver.step()
         return loss
 

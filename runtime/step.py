@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.program import Evaluation
+from pdual.dsl.diagnostics import refuse
 from pdual.runtime.averages import Averages
 from pdual.runtime.data import RowBatch
 from pdual.runtime.lanes import Lane
@@ -87,3 +88,13 @@ def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: Driver
         for name, factor in norms.items():
             driver.decay(models[name].parameters(), factor)
     return follow
+
+
+def follow(loss: Tensor) -> None:
+    """Add the gradient of a loss. Raises PD611 where a module from Python lets it have none."""
+    try:
+        loss.backward()  # type: ignore[no-untyped-call]
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise refuse("PD611", reason=str(error).splitlines()[0].split(" Hint:")[0].rstrip(".")) from error

@@ -46,6 +46,13 @@ def interrupted(arguments: Sequence[str]) -> int:
     return output.INTERRUPTED
 
 
+def unsaid(error: OSError, arguments: Sequence[str]) -> int:
+    """Standard output takes no more: a full disk."""
+    found = [diagnostic("PD713", file="standard output", reason=(error.strerror or str(error)).lower())]
+    output.show(found, None, sys.stderr)
+    return output.exit_code(found)
+
+
 def broken(error: BaseException, arguments: Sequence[str]) -> int:
     """A bug in pdual: the traceback goes to a file that the message names."""
     stage = _stage(error)

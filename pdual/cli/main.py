@@ -6,7 +6,6 @@ once.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -62,20 +61,28 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave the process with its exit code."""
+    from pdual.cli import failure, streams
+
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        code = perform(given)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone (`pdual explain x | head`): nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
+    with streams.prepared():
+        try:
+            code = perform(given)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read our output has gone (`pdual explain x | head`): nothing more can be said.
+            streams.give_up()
+            code = streams.READER_GONE
+        except OSError as error:
+            if not streams.of_output(error):
+                raise
+            streams.give_up()
+            code = failure.unsaid(error, given)
     sys.exit(code)
 
 
 def perform(arguments: Sequence[str]) -> int:
     """Run a command; mistakes become diagnostics, anything unforeseen a bug report. Returns the exit code."""
-    from pdual.cli import failure, output
+    from pdual.cli import failure, output, streams
     from pdual.dsl.diagnostics import Refusal
 
     try:
@@ -89,9 +96,9 @@ def perform(arguments: Sequence[str]) -> int:
         return failure.refused(refusal, arguments)
     except (KeyboardInterrupt, typer.Abort):
         return failure.interrupted(arguments)
-    except BrokenPipeError:
-        raise
     except Exception as error:
+        if isinstance(error, OSError) and streams.of_output(error):
+            raise
         if isinstance(error, USAGE_ERROR):
             return failure.misused(error, arguments)
         return failure.broken(error, arguments)

@@ -94,7 +94,8 @@ def document(command: str, code: int, diagnostics: Sequence[Diagnostic], source:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """JSON to stdout; what JSON has no number for is written as text (``"inf"``, ``"nan"``)."""
-    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    escaped = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=escaped, allow_nan=False)
     sys.stdout.write(escaped_json(text) + "\n")
 
 
