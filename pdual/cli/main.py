@@ -90,6 +90,8 @@ def perform(arguments: Sequence[str]) -> int:
         return failure.interrupted(arguments)
     except BrokenPipeError:
         raise
+    except OSError as error:  # of a path that was given, a disk, a limit of the system: never of pdual's own making
+        return failure.of_system(error, arguments)
     except Exception as error:
         if isinstance(error, USAGE_ERROR):
             return failure.misused(error, arguments)
