@@ -18,7 +18,9 @@ from pdual.cli.main import app, perform
 EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400")) // 5
 PATIENCE = 20.0
 
-SPEC = (Path(__file__).with_name("test_run_folders.py").read_text(encoding="utf-8")).split('SPEC = """')[1].split('"""')[0]
+SPEC = (
+    (Path(__file__).with_name("test_run_folders.py").read_text(encoding="utf-8")).split('SPEC = """')[1].split('"""')[0]
+)
 
 #: What makes each command short.
 BASE: dict[str, list[str]] = {
@@ -98,7 +100,9 @@ def options() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "small.pdual").write_text(SPEC.replace("data points", "param width = 2\ndata points", 1).replace("hidden = [2]", "hidden = [width]", 1))
+    (tmp_path / "small.pdual").write_text(
+        SPEC.replace("data points", "param width = 2\ndata points", 1).replace("hidden = [2]", "hidden = [width]", 1)
+    )
     (tmp_path / "points.csv").write_text("x,y\n" + "".join(f"{n / 16},{1 + (n * 7 % 11) / 11}\n" for n in range(16)))
     monkeypatch.chdir(tmp_path)
     assert perform(["run", "small.pdual", "--out", "run", "-q"]) == 0

@@ -57,7 +57,21 @@ SLOWER = (
     ["sensitivity", "run", "--groups", "2", "--random", "0", "--size", "4", "--seeds", "1", "--outer", "1", "-q"],
     ["verify", "--run", "run", "--examples", "1", "--claims", "multipliers", "-q"],
 )
-VALUES = (b"", b"null", b"-1", b"1e999", b"NaN", b"99999999999999999999999", b'"\\ud800"', b"[]", b"{}", b"true", b"\xff\xfe", b"\x00", b"[" * 3000)
+VALUES = (
+    b"",
+    b"null",
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"99999999999999999999999",
+    b'"\\ud800"',
+    b"[]",
+    b"{}",
+    b"true",
+    b"\xff\xfe",
+    b"\x00",
+    b"[" * 3000,
+)
 
 
 def flip(content: bytes, draw: random.Random) -> bytes:
@@ -88,7 +102,14 @@ def another_value(content: bytes, draw: random.Random) -> bytes:
     return content[: breaks[at] + 1] + draw.choice(VALUES) + content[breaks[at + 1] :]
 
 
-CHANGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (flip, cut, doubled, removed, another_value, another_value)
+CHANGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    flip,
+    cut,
+    doubled,
+    removed,
+    another_value,
+    another_value,
+)
 
 
 @pytest.fixture(scope="module")

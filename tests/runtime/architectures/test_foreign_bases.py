@@ -53,12 +53,18 @@ def weights(base: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> 
 
 
 def evil(base: Path) -> None:
-    (base / "evil.py").write_text(f"from pathlib import Path\nPath({str(base.parent / RAN)!r}).touch()\nclass Evil: pass\n")
+    (base / "evil.py").write_text(
+        f"from pathlib import Path\nPath({str(base.parent / RAN)!r}).touch()\nclass Evil: pass\n"
+    )
 
 
 def own_model(base: Path) -> None:
     evil(base)
-    changed(base / "config.json", auto_map={"AutoModelForCausalLM": "evil.Evil", "AutoConfig": "evil.Evil"}, model_type="own")
+    changed(
+        base / "config.json",
+        auto_map={"AutoModelForCausalLM": "evil.Evil", "AutoConfig": "evil.Evil"},
+        model_type="own",
+    )
 
 
 def own_model_of_a_known_type(base: Path) -> None:
