@@ -16,6 +16,9 @@ from pdual.dsl.diagnostics import refuse
 #: Seconds that preparations may take at least: a budget of a second still gives a run that is measured.
 AT_LEAST = 30.0
 
+#: Seconds that a timer can hold everywhere; three years.
+LONGEST = 1e8
+
 
 class Deadline:
     """``seconds`` from now, and ``AT_LEAST``; None: never. It interrupts while it is entered and until ``heeded``. Raises PD661.
@@ -45,7 +48,7 @@ class Deadline:
         other = signal.getitimer(signal.ITIMER_REAL)[0]
         if not 0 < other <= left:  # somebody else's that comes first is left alone
             self._before = signal.signal(signal.SIGALRM, self._rings), other
-            signal.setitimer(signal.ITIMER_REAL, left)
+            signal.setitimer(signal.ITIMER_REAL, min(left, LONGEST))
         return self
 
     def heeded(self) -> None:

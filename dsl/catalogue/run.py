@@ -384,6 +384,7 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("claims are {names}",),
         help=("did you mean `{near}`?",),
     ),
+    Entry("PD717", "the system does nothing with `{file}`: {reason}"),
     Entry(
         "PD730",
         "new rows have no multipliers in this run: those of {parts} are held as `{kind}`",

@@ -14,6 +14,9 @@ from pdual.cli.say import say
 from pdual.dsl.diagnostics import Diagnostic, Refusal, diagnostic, refuse
 from pdual.dsl.spans import Source
 
+#: Characters of a path that a message quotes.
+SHOWN = 200
+
 
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
@@ -36,6 +39,14 @@ def misused(error: Any, arguments: Sequence[str]) -> int:
     command = context.command_path if context is not None else "pdual"
     worded = (message[:1].lower() + message[1:]).replace("'", "`")
     return _report([diagnostic("PD700", message=worded, command=command)], arguments)
+
+
+def of_system(error: OSError, arguments: Sequence[str]) -> int:
+    """What the operating system would not do, where no command has said so in words of its own."""
+    named = error.filename if error.filename is not None else "a file"
+    file = os.fsdecode(named) if isinstance(named, str | bytes | os.PathLike) else str(named)
+    short = file if len(file) <= SHOWN else f"{file[:SHOWN]}..."
+    return _report([diagnostic("PD717", file=short, reason=(error.strerror or str(error)).lower())], arguments)
 
 
 def interrupted(arguments: Sequence[str]) -> int:

@@ -97,8 +97,10 @@ def perform(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return failure.interrupted(arguments)
     except Exception as error:
-        if isinstance(error, OSError) and streams.of_output(error):
+        if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and streams.of_output(error)):
             raise
+        if isinstance(error, OSError):  # of a path that was given, a disk, a limit of the system: never of pdual's own making
+            return failure.of_system(error, arguments)
         if isinstance(error, USAGE_ERROR):
             return failure.misused(error, arguments)
         return failure.broken(error, arguments)

@@ -17,16 +17,19 @@ from pdual.cli.say import say
 if TYPE_CHECKING:
     from pdual.sensitivity import Sensitivity
 
+#: Of groups, and of re-solves of one.
+MOST = 100_000
+
 
 def sensitivity(
     run: RunArgument,
-    groups: Annotated[int, typer.Option(metavar="N", help="Groups by mean multiplier.", min=2)] = 10,
-    random: Annotated[int, typer.Option(metavar="N", help="Random groups, the control.", min=0)] = 3,
+    groups: Annotated[int, typer.Option(metavar="N", help="Groups by mean multiplier.", min=2, max=MOST)] = 10,
+    random: Annotated[int, typer.Option(metavar="N", help="Random groups, the control.", min=0, max=MOST)] = 3,
     size: Annotated[
         int | None,
         typer.Option(metavar="N", help="Rows of a group. [default: a tenth of the split]", min=2, show_default=False),
     ] = None,
-    seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1)] = 2,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1, max=MOST)] = 2,
     outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1)] = 12,
     epochs: Annotated[
         float | None,

@@ -52,7 +52,8 @@ def progress(runs: Mapping[str, RunFacts]) -> Figure:
         own.set_xlabel("outer iteration", fontsize=7)
     legend = figure.axes[-1]
     for name, style in zip(runs, styles(), strict=False):
-        legend.plot([], [], label=name, **style)
+        # A name that begins with an underscore would be kept out of the legend.
+        legend.plot([], [], label=f" {name}" if name.startswith("_") else name, **style)
     legend.set_axis_off()
     legend.legend(loc="center", frameon=False, fontsize=8, title="run", title_fontsize=8)
     return figure
