@@ -115,4 +115,4 @@ def sentences(found: Mapping[str, SampleRecord]) -> tuple[str, ...]:
     """The same in plain lines."""
     told = {"data": "a sample, not the whole", "model": "a stand-in"}
     lines = [f"{told[item.of]}: `{name}` is {item.words}" for name, item in found.items()]
-    return tuple([*lines, *(f"for the whole of `{name}`: {item.whole}" for name, item in found.items())])
+    return (*lines, *(f"for the whole of `{name}`: {item.whole}" for name, item in found.items()))

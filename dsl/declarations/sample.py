@@ -16,8 +16,9 @@ class Sample:
     stand in for what these name. These are light. ``present``, ``"module:function"``: ``(settings, context) -> bool``, whether the whole is on this
     machine; no network is asked.
 
-    ``builder``, ``"module:function"``. Of a source (of role ``data``): ``(settings, context) -> Table`` as its own builder, and the table's
-    fingerprint is none that the whole can have. Of an architecture: ``(settings, context: ModelSampleContext) -> Settings``, the settings that are used in place of the spec's.
+    ``builder``, ``"module:function"``. Of a source (of role ``data``): ``(settings, context) -> Table`` as its own builder, and
+    the table's fingerprint is none that the whole can have. Of an architecture: ``(settings, context: ModelSampleContext) ->
+    Settings``, which are used in place of the spec's.
     ``steps`` and ``outer``: how many primal steps and outer iterations at most a quick run makes on it; without, as many as any quick run.
     """
 

@@ -73,7 +73,10 @@ FLORA = SourceDeclaration(
     rows=_unknown_rows,
     builder="pdual.runtime.sources.flora:build",
     sample=Sample(
-        words="1,500 workflow-task pairs in the format of FLORA-Bench that are not FLORA-Bench's: machine-learning pipelines on the tables of scikit-learn",
+        words=(
+            "1,500 workflow-task pairs in the format of FLORA-Bench that are not FLORA-Bench's: machine-learning pipelines on "
+            "the tables of scikit-learn"
+        ),
         whole=_whole,
         covers=_covers,
         present="pdual.runtime.sources.flora_files:present",
