@@ -20,8 +20,8 @@ def prepared() -> Iterator[None]:
     """
     before = sys.stdout, sys.stderr
     _occupy()
-    sys.stdout = Noted(_of(sys.stdout))  # type: ignore[assignment]
-    sys.stderr = Lenient(_of(sys.stderr))  # type: ignore[assignment]
+    sys.stdout = Noted(_of(sys.stdout))
+    sys.stderr = Lenient(_of(sys.stderr))
     try:
         yield
     finally:
@@ -59,7 +59,7 @@ class Noted:
     def write(self, text: str) -> int:
         """Write, and remember what failed."""
         with self._noting():
-            return self._stream.write(text)
+            self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
@@ -83,11 +83,6 @@ class Lenient(Noted):
     def _noting(self) -> Iterator[None]:
         with suppress(OSError, ValueError):
             yield
-
-    def write(self, text: str) -> int:
-        """Write what can be written."""
-        super().write(text)
-        return len(text)
 
 
 def of_output(error: OSError) -> bool:
