@@ -88,9 +88,10 @@ def _remove(place: Path, heir: Path | None = None) -> None:
     with suppress(OSError):
         for name in FILES:
             (place / name).unlink(missing_ok=True)
-        for other in list(place.iterdir()) if heir is not None else ():
-            if not os.path.lexists(heir / other.name):
-                other.rename(heir / other.name)
+        if heir is not None:
+            for other in list(place.iterdir()):
+                if not os.path.lexists(heir / other.name):
+                    other.rename(heir / other.name)
         place.rmdir()
 
 

@@ -150,12 +150,12 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
         strata = strata_of_rows(program.strata, table, train, program.data)
         stream = PartStream(train, groups[train], strata, descent.members, descent.batch, random)
     placed = Block(program, table, block.groups)
-    if options.device.type == "cpu":
-        entries = drawn * program.layout.columns
-        check_room(f"a batch of {drawn} rows of `{program.data}`", entries, BATCH_NUMBERS * options.dtype.itemsize)
     multipliers = build_multipliers(
         problem, placed, probe.features, options.device, options.dtype, options.seed + place
     )
+    if options.device.type == "cpu":
+        entries = drawn * program.layout.columns
+        check_room(f"a batch of {drawn} rows of `{program.data}`", entries, BATCH_NUMBERS * options.dtype.itemsize)
     run = torch.compile(program.train) if options.compile else program.train
     batch = options.evaluation_batch or _evaluation_batch(drawn, table.batch(train[:1]), options.device)
     # A mean over all rows, as `shared` and a constraint on an average take, and a batch of whole groups need every row every time.

@@ -28,13 +28,13 @@ def save(counterexample: Counterexample, spec: str, folder: Path) -> Path:
     text = json.dumps(content, indent=1, ensure_ascii=False)
     name = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:8]
     path = folder / f"{counterexample.claim.name}-{name}.json"
-    content = (text + "\n").encode("utf-8", errors="surrogatepass")
+    written = (text + "\n").encode("utf-8", errors="surrogatepass")
     try:
-        if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == written:
             return path
         check_new(path)
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
+        write_whole(path, written)
     except OSError as error:
         raise refuse("PD624", path=path, reason=error.strerror or error) from None
     return path

@@ -67,9 +67,10 @@ def load_base(base: str, span: Span) -> Base:
             config = AutoConfig.from_pretrained(where, **careful)
             _without_dropout(config)
             tokenizer = AutoTokenizer.from_pretrained(where, **careful)
-            model, told = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 where, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **careful
             )
+        model, told = loaded
         lacking = sorted({str(name) for name in told.get("missing_keys") or ()})
         if lacking:  # they would be random numbers
             raise ValueError(
