@@ -112,13 +112,12 @@ def _execute(
     device = pick_device(options.device)
     torch.set_num_threads(options.threads)
     path = options.out or default_folder(graph.spec.name)
-    options = _as_before(options, path)
-    ready = prepared(graph, options, context, given or {}, warn)
-    graph, problem, tables = ready.graph, ready.problem, ready.tables
     if options.resume and not path.is_dir():
         raise refuse("PD620", path=path, file=RUN)
     RunFolder(path).check_free(replace=True)  # before rows are loaded, which may take long
-    problem, tables = prepared(graph, options, context, given)
+    options = _as_before(options, path)
+    ready = prepared(graph, options, context, given or {}, warn)
+    graph, problem, tables = ready.graph, ready.problem, ready.tables
     with RunFolder(path).locked():
         record = _record(text, options, ready, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)

@@ -99,7 +99,9 @@ def perform(arguments: Sequence[str]) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and streams.of_output(error)):
             raise
-        if isinstance(error, OSError):  # of a path that was given, a disk, a limit of the system: never of pdual's own making
+        if isinstance(
+            error, OSError
+        ):  # of a path that was given, a disk, a limit of the system: never of pdual's own making
             return failure.of_system(error, arguments)
         if isinstance(error, USAGE_ERROR):
             return failure.misused(error, arguments)

@@ -73,7 +73,8 @@ def _together(settings: BoundSettings, context: SourceContext) -> str | None:
 def _groups(column: Tensor | Sequence[str]) -> Tensor:
     """[rows] int64 from 0: which rows have the same value; by the order of values, not of rows."""
     if isinstance(column, Tensor):
-        return torch.unique(column, return_inverse=True)[1]
+        groups: Tensor = torch.unique(column, return_inverse=True)[1]
+        return groups
     places = {text: place for place, text in enumerate(sorted(set(column)))}
     return torch.tensor([places[text] for text in column])
 
