@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from torch import nn
 
 from pdual.compiler.assemble import refuse_unsolved
 from pdual.compiler.graph import Graph
-from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.registry import evaluations
 from pdual.dsl.declarations.solving import SolveSettings
@@ -31,7 +29,6 @@ from pdual.runtime.denormals import flushed
 from pdual.runtime.evaluations.context import EvaluationContext, Teller, evaluated
 from pdual.runtime.expectations import Expectation, check_expectation
 from pdual.runtime.folder import RUN, SPEC, RunFolder
-from pdual.runtime.group_table import rows_in
 from pdual.runtime.memory import told_room
 from pdual.runtime.metrics import Measured
 from pdual.runtime.nonfinite import located
@@ -53,6 +50,7 @@ from pdual.runtime.recovery import solver_recovery
 from pdual.runtime.row_facts import impossible_rows
 from pdual.runtime.run import Run
 from pdual.runtime.samples import notices, sampled_data, sentences, shortest, stood_in, warnings_of
+from pdual.runtime.shorter import constrained_rows, quick
 from pdual.runtime.solver import solve
 from pdual.runtime.unminimised import objectives
 from pdual.runtime.unseen import standards_of
@@ -167,7 +165,7 @@ def prepared(
     problem = prepare(after, tables, dtype, given)
     if options.quick:
         outer, steps = shortest(graph.spec, chosen, QUICK_OUTER, QUICK_STEPS)
-        problem = replace(problem, settings=quick(problem.settings, _constrained_rows(problem), outer, steps))
+        problem = replace(problem, settings=quick(problem.settings, constrained_rows(problem), outer, steps))
     return Prepared(after, problem, tables, found)
 
 
@@ -222,24 +220,6 @@ def pick_device(name: str) -> torch.device:
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise refuse("PD630", device=name)
     return torch.device(name)
-
-
-def quick(settings: SolveSettings, rows: int, rounds: int, most: int) -> SolveSettings:
-    """Fewer outer iterations, each with enough passes over fewer rows: about ``most`` primal steps in all."""
-    descent = settings.descent.settings
-    assert isinstance(descent, OptimiserSettings)
-    outer = min(settings.outer, rounds)
-    steps = max(1, min(ceil(most / outer), _full_steps(descent, rows) * 8))
-    shorter = descent.model_copy(update={"steps": steps})
-    return settings.model_copy(update={"outer": outer, "descent": OptimiserUse(settings.descent.optimiser, shorter)})
-
-
-def _full_steps(descent: OptimiserSettings, rows: int) -> int:
-    return descent.steps or max(1, ceil(descent.epochs * rows / min(descent.batch, rows)))
-
-
-def _constrained_rows(problem: Problem) -> int:
-    return max(rows_in(block.table, block.table.splits["train"]) for block in problem.blocks)
 
 
 def open_folder(path: Path, text: str, options: RunOptions, record: RunRecord, progress: Progress) -> RunFolder:

@@ -62,6 +62,7 @@ def test_a_quick_run_needs_nothing_and_says_so(
     lines, told = quick(capsys, spec, "--dual", dual)
     assert lines[0].startswith(NOT_WHOLE)
     assert told.startswith("warning[PD580]: `")
+    assert ("warning[PD670]: `lm` is a stand-in" in told) == (spec == "tofu")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert metrics["samples"] == record["samples"]
