@@ -19,6 +19,7 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.duals.build import build_multipliers, fit_positions
 from pdual.runtime.duals.multipliers import Multipliers
+from pdual.runtime.duals.network import Centred
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.regression import SATURATION, Aim, RegressionStore
 from pdual.runtime.evaluation import Pass, evaluate
@@ -656,3 +657,15 @@ def test_multipliers_of_another_kind_are_not_adopted() -> None:
     assert not one.adopt(other.state())
     assert not other.adopt(one.state())
     assert one.adopt(one.state())
+
+
+@pytest.mark.parametrize("rows", [1, 7, 36, 1000])
+def test_what_is_the_same_on_every_row_has_no_spread(rows: int) -> None:
+    """In single precision the mean of equal numbers is off by its last places, which are no unit to measure others in."""
+    for value in (0.1, 1.0160691738, -33.3, 1e-20):
+        centred = Centred(2)
+        centred.fit(torch.full((rows, 2), value))
+        assert float(centred.scale) == 1.0
+    centred = Centred(1)
+    centred.fit(torch.tensor([[1.0], [1.0001]]))
+    assert float(centred.scale) == pytest.approx(5e-5, rel=1e-2)
