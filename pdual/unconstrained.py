@@ -5,6 +5,7 @@ from __future__ import annotations
 from pdual.dsl import syntax
 from pdual.dsl.diagnostics import Diagnostic, diagnostic
 from pdual.dsl.parser import parse
+from pdual.dsl.spans import NOWHERE
 from pdual.understanding import Understood
 
 
@@ -26,4 +27,5 @@ def unconstrained(understood: Understood) -> tuple[Diagnostic, ...]:
     if any(target.family.name == "default" for dual in duals for target in dual.targets):
         return ()
     problem = next((node for node in statements if isinstance(node, syntax.Problem)), None)
-    return (diagnostic("PD416", *([] if problem is None else [problem.name.span]), name=spec.name),)
+    span = NOWHERE if problem is None else problem.name.span
+    return (diagnostic("PD416", span, name=spec.name),)
