@@ -20,7 +20,8 @@ V0 = sympy.Symbol("V0", nonnegative=True)
 
 #: What each symbol stands for.
 MEANINGS: Mapping[str, str] = {
-    "B0": "largest |objective|", "V0": "largest - smallest objective", "B": "sum of the largest |row| of every entry", "L0": "Lipschitz constant of the objective",
+    "B0": "largest |objective|", "V0": "largest - smallest objective",
+    "B": "sum of the largest |row| of every entry", "L0": "Lipschitz constant of the objective",
     "LC": "sum of L_i Gamma_i over entries", "L2": "sum of L_i^2 over entries", "L1": "sum of L_i over entries",
     "mu": "strong convexity of the objective in the predictions", "Gamma": "sum of the caps of all entries",
     "s": "Slater margin, scaled", "nuH": "distance of the model class from its convex hull",
