@@ -5,8 +5,9 @@ neighbours in the order of their multipliers has, are appended to the train rows
 solved from a warm start. What the objective on S rises by, against the same re-solve of S alone, stands beside the mean multiplier; random groups
 are the control (method.md, "What is measured").
 
-To first order, the increase is at most the sum over G of lam g, over |S and G|, where g is by how much the first run's predictor misses the row:
-the perturbation function P(u) >= P(0) - E[lam u] with u = [g]_+ on G (the paper's sensitivity lemma).
+To first order, the increase is about the sum over G of lam g, over |S and G|, where g is by how much the first run's predictor misses the row. It
+bounds nothing here: the perturbation function has P(u) >= P(0) - E[lam u] with u = [g]_+ on G (the paper's sensitivity lemma) for a convex
+problem at optimal multipliers, and the multipliers of G are predicted, the runs end short of an optimum and networks are not convex.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NONE: Mapping[str, Path] = {}
 
 @dataclass(frozen=True)
 class Imposed:
-    """One group: ``rows`` by address; its rows' mean multiplier, scaled; the first-order bound of the increase; the increases by seed.
+    """One group: ``rows`` by address; its rows' mean multiplier, scaled; ``bound`` the first-order estimate of the increase; the increases by seed.
 
     ``before`` and ``after``: the mean over its rows of the largest violation of each, under the run and, by seed, as re-solved. Where
     much of it is left, the re-solves were too short for the increase to show.

@@ -29,7 +29,6 @@ class Advice(StrEnum):
     """What would help."""
 
     MORE_ITERATIONS = "more_iterations"  # violations still fall
-    LARGER_RHO = "larger_rho"  # violations stand still and no multiplier is at its cap
     RAISE_CAP = "raise_cap"  # violated entries are at their cap
     OTHER_SPLITS = "other_splits"  # the train rows are met, others are not
 
@@ -152,12 +151,11 @@ def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap:
     if feasible:
         return (Advice.OTHER_SPLITS,)
     recent = history[-TREND:]
-    falls = len(recent) < TREND or _missed(recent[-1]) < (1 - STILL) * _missed(recent[0])
+    # Where violations stand still, a log cannot tell flat constraints or rows that nothing meets from too small a rho: nothing is advised.
+    falls = len(recent) > 1 and _missed(recent[-1]) < (1 - STILL) * _missed(recent[0])
     found = [Advice.RAISE_CAP] if at_cap else []
     if falls:
         found.append(Advice.MORE_ITERATIONS)
-    elif not at_cap:
-        found.append(Advice.LARGER_RHO)
     return tuple(found)
 
 
@@ -209,10 +207,9 @@ def lines(found: Verdict) -> list[str]:
 
 
 _ADVICE = {
-    Advice.MORE_ITERATIONS: "violations still fall: more outer iterations would help",
-    Advice.LARGER_RHO: "violations stand still and no multiplier is at its cap: a larger rho would help",
-    Advice.RAISE_CAP: "raise the cap; what is still at ten times the cap cannot be met by this predictor",
-    Advice.OTHER_SPLITS: "not all unseen rows are met: more data or a smaller predictor would help",
+    Advice.MORE_ITERATIONS: "violations still fell when the run ended: more outer iterations may help",
+    Advice.RAISE_CAP: "a cap binds: multipliers there cannot grow; a larger one helps only where the predictor can meet the row",
+    Advice.OTHER_SPLITS: "train rows are met, and not all unseen rows are",
 }
 
 

@@ -16,10 +16,12 @@ import sympy
 B0, B, L0, LC, L2, L1, MU, G, S = sympy.symbols("B0 B L0 LC L2 L1 mu Gamma s", nonnegative=True)
 NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO = sympy.symbols("nuH nuPhi zeta0 zeta zetaL rho", nonnegative=True)
 N, N0, DELTA, R0, R, RL, W, COUNT = sympy.symbols("N N0 delta R0 R RL W n", positive=True)
+V0 = sympy.Symbol("V0", nonnegative=True)
 
 #: What each symbol stands for.
 MEANINGS: Mapping[str, str] = {
-    "B0": "largest |objective|", "B": "sum of the largest |row| of every entry", "L0": "Lipschitz constant of the objective",
+    "B0": "largest |objective|", "V0": "largest - smallest objective",
+    "B": "sum of the largest |row| of every entry", "L0": "Lipschitz constant of the objective",
     "LC": "sum of L_i Gamma_i over entries", "L2": "sum of L_i^2 over entries", "L1": "sum of L_i over entries",
     "mu": "strong convexity of the objective in the predictions", "Gamma": "sum of the caps of all entries",
     "s": "Slater margin, scaled", "nuH": "distance of the model class from its convex hull",
@@ -55,7 +57,8 @@ def formulas() -> Mapping[str, tuple[str, Any]]:
     delta_d = B * NUPHI + ZETA0 + G * ZETA
     c = L0 + LC
     delta_f = sympy.sqrt(2 * L2 / MU * (delta_d + ZETA0 + c * NUH)) + sympy.sqrt(2 * L2 * c * NUH / MU) + COUNT * ZETA
-    gap = (L0 + L1 * B0 / S) * NUH
+    # The multipliers of an optimum sum to (largest - smallest objective) / s at most, whatever the objective's sign.
+    gap = (L0 + L1 * V0 / S) * NUH
     delta_o = ZETA0 + delta_d + gap + (G + B * MU / L2) * delta_f
     sensitivity = gap + B * NUPHI + 2 * ZETA0 + 2 * G * ZETA + B * ZETAL
     widest = W  # the paper's max(B, Gamma / rho)
@@ -98,7 +101,7 @@ def certificate(known: Mapping[str, float]) -> list[Bound]:
 
 
 def _symbols() -> list[Any]:
-    return [B0, B, L0, LC, L2, L1, MU, G, S, NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO, N, N0, DELTA, R0, R, RL, W, COUNT]
+    return [B0, V0, B, L0, LC, L2, L1, MU, G, S, NUH, NUPHI, ZETA0, ZETA, ZETAL, RHO, N, N0, DELTA, R0, R, RL, W, COUNT]
 
 
 def _missing(expression: Any, known: Mapping[str, float]) -> bool:

@@ -12,7 +12,7 @@ from pdual.bounding.estimate import Estimate
 from pdual.comparing import REFERENCE
 from pdual.restoring import Restored
 from pdual.runtime.lanes import Lane
-from pdual.runtime.profile import families
+from pdual.runtime.profile import Profile, families
 
 #: The kinds of multipliers that networks hold.
 LEARNED = ("learned", "formula")
@@ -51,6 +51,7 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
         count, of_lane = _of_lane(lane, others[lane.name])
         rows += count
         distances += of_lane
+    capped = sorted({part for lane in found.run.lanes for part in _at_cap(others[lane.name], _held(lane, *LEARNED))})
     left = learned - {part for lane in reference.run.lanes for part in _held(lane, REFERENCE)}
     if left or not distances:
         what = ", ".join(sorted(left)) or "no row is in both runs"
@@ -65,7 +66,21 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
         for item in distances
         for what, number in (("mean over rows and entries", item.mean), ("largest", item.largest))
     }
+    if capped:
+        why = f"no reference: `{name}` is at its cap in {', '.join(capped)}, so its table need not be the optimal multiplier; {method}"
+        return Estimate("nuPhi", worst.entry, "estimate", why, False, parts)
     return Estimate("nuPhi", worst.entry, "estimate", method, True, parts)
+
+
+def _at_cap(lane: Lane, learned: set[str]) -> set[str]:
+    """The parts of a reference that some train row has at its cap: the optimal multiplier may be larger there."""
+    parts = [part for part in lane.program.layout.parts if part.name in learned & _held(lane, REFERENCE)]
+    if not parts:
+        return set()
+    layout = lane.program.layout
+    capped = Profile.of(lane.evaluate("train"), layout, lane.multipliers.caps).at_cap
+    assert capped is not None
+    return {part.name for part in parts if bool(capped[:, layout.columns_in([part])].any())}
 
 
 def _held(lane: Lane, *kinds: str) -> set[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf, isfinite, prod
 from typing import TypeVar
 
 from pdual.compiler.compile import make_walk
-from pdual.compiler.graph import DataGraph, DualChoice, Graph
+from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.ir import Node
 from pdual.compiler.prediction import Breaks, Gradient, Predictions
 from pdual.compiler.rows import PartRows
@@ -132,22 +132,25 @@ def _predictions(graph: Graph, rules: Predictions) -> int | None:
     """How many real predictions a row's objective and constraints read; None where that is not known."""
     from pdual.dsl.declarations.signature import width
 
-    called = {node.arguments[0].attributes[0] for data in graph.data for node in _outputs(data)}
+    # Calls count, not models: each has predictions of its own, and one under an index as many as its set has members.
+    calls = {node.arguments[0].identity: node.arguments[0] for node in _outputs(graph)}
+    signatures = {model.name: model.signature for model in graph.spec.models}
     total = 0
-    for model in graph.spec.models:
-        if model.name in called:
-            for output in model.signature.outputs:
-                size = width(output.type, graph.sizes)
-                if size is None:
-                    return None
-                total += size
+    for call in calls.values():
+        sizes = [graph.sizes.get(axis.set) for axis in call.axes]
+        outputs = [width(output.type, graph.sizes) for output in signatures[str(call.attributes[0])].outputs]
+        if None in sizes or None in outputs:
+            return None
+        total += prod(size for size in sizes if size is not None) * sum(size for size in outputs if size is not None)
     return total
 
 
-def _outputs(data: DataGraph) -> list[Node]:
+def _outputs(graph: Graph) -> list[Node]:
     from pdual.compiler.ir import topological
 
-    roots = [*(term.value for term in data.objective), *(part.residual for part in data.parts)]
+    roots = [term.value for data in graph.data for term in data.objective]
+    roots += [part.residual for data in graph.data for part in data.parts]
+    roots += [part.residual for part in graph.averages.parts]
     return [node for node in topological(roots) if node.operation == "output"]
 
 

@@ -97,6 +97,7 @@ def numbers(given: Mapping[str, str]) -> dict[str, float]:
 def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> dict[str, float]:
     return {
         "B0": objective.bound,
+        "V0": objective.range.hi - objective.range.lo,
         "B": fsum(part.entries * part.bound for part in parts),
         "L0": objective.lipschitz,
         "LC": fsum(part.lipschitz_caps for part in parts),
@@ -114,12 +115,13 @@ def _advice(parts: Sequence[Constants], objective: Objective, known: Mapping[str
     yield from scaling_advice(parts)
     margin = known.get("s", 0.0)
     width = objective.range.hi - objective.range.lo
-    if margin > 0 and isfinite(width):
-        advised = width / margin
-        small = [part.name for part in parts if part.cap < advised]
-        yield f"caps of {advised:.6g} cannot bind at the optimum: (largest - smallest objective) / s"
-        if small:
-            yield f"smaller than that: the cap of {', '.join(small)}"
+    # An equality has multipliers of both signs, and s says nothing of averages.
+    signed = any(part.equality or part.average for part in parts)
+    if margin > 0 and isfinite(width) and parts and not signed:
+        yield (
+            f"optimal multipliers of a row sum to at most {width / margin:.6g} in the mean over rows: (largest - smallest objective) / s;"
+            " a single row may need a larger one, and a cap above this may bind there"
+        )
 
 
 def lines(found: Report) -> Iterator[str]:

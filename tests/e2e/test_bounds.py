@@ -51,7 +51,7 @@ def test_constants_assumptions_and_certificate(capsys):
     assert "one set of rows                           holds" in said.out
     assert "Delta_O augmented: |E l0 - P*| <= " in said.out
     assert "not covered" not in said.out
-    assert "caps of 18 cannot bind at the optimum" in said.out
+    assert "optimal multipliers of a row sum to at most 18 in the mean over rows" in said.out
 
 
 @pytest.mark.usefixtures("here")
@@ -179,3 +179,47 @@ def _moved(z: np.ndarray, u: float) -> float:
     x = cvxpy.Variable(2)
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - z) / 2), [((LOW @ x - RIGHT) / SCALES) <= u])
     return float(problem.solve(solver=cvxpy.CLARABEL))
+
+
+CALLS = """problem calls "several calls of one model"
+set i = 0..1
+data d { a: real in [-1, 1], b: real in [-1, 1], z: real[i] in [-1, 1] }
+model f(z: real) -> real in [-1, 1] = linear()
+over r in d {
+  minimize OBJECTIVE
+  subject to
+    c scale 1: CONSTRAINT <= 0.1
+  dual default = pointwise(cap = 3)
+}
+solve { rho = 20 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraint", "mu"),
+    [
+        ("(f(r.a) - 0.5)^2", "f(r.a)", 2.0),
+        ("(f(r.a) - 0.5)^2", "f(r.b)", 0.0),
+        ("(f(r.a) - 0.5)^2 + 3 * f(r.b)^2", "f(r.a) + f(r.b)", 2.0),
+        ("(f(r.a) - 0.5)^2", "f(f(r.a))", 0.0),
+        ("(f(r.a) - f(r.b))^2", "f(r.b)", 0.0),
+    ],
+)
+def test_calls_count_not_models(objective: str, constraint: str, mu: float, here: Path, capsys):
+    (here / "qp.pdual").write_text(CALLS.replace("OBJECTIVE", objective).replace("CONSTRAINT", constraint))
+    found = say(capsys, "bounds", "qp.pdual", "--json").json["bounds"]
+    assert found["objective"]["strong"] == pytest.approx(mu, abs=1e-6)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_gap_takes_the_width_of_an_objective_of_both_signs(here: Path, capsys):
+    (here / "qp.pdual").write_text(
+        CALLS.replace("OBJECTIVE", "0.5 * f(r.a)^2 + 4 * f(r.a)").replace("CONSTRAINT", "-f(r.a)")
+    )
+    found = say(capsys, "bounds", "qp.pdual", "--json", *knowing("s=0.5")).json["bounds"]
+    low, high = found["objective"]["range"]
+    assert found["constants"]["V0"] == pytest.approx(high - low)
+    assert found["constants"]["V0"] > found["constants"]["B0"]
+    formula = next(item["formula"] for item in found["certificate"] if item["name"] == "sensitivity")
+    assert "L1*V0/s" in formula
+    assert "B0" not in formula
