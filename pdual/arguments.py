@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from math import isfinite
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -107,9 +107,13 @@ def _whole(least: int, most: int | None = None, optional: bool = False) -> Calla
 def _seconds(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Real) or not (isfinite(value) and value > 0):
+    try:
+        seconds = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
+    except OverflowError:
+        seconds = inf
+    if not 0 < seconds < inf:
         raise refuse("PD704", option=name, expected="seconds, a number above 0", found=value)
-    return float(value)
+    return seconds
 
 
 def _device(name: str, value: Any) -> str:

@@ -30,15 +30,16 @@ Kinds = Mapping[str, "ArrayType | GraphType"]
 
 
 def predicted(outcome: Outcome, name: str, rows: Any) -> dict[str, Tensor | Ragged]:
-    """See ``Run.predict``. Raises PD751 to PD754, and what the model raises."""
+    """See ``Run.predict``. Raises PD732, PD751 to PD753, and what the model raises."""
     models = {model.name: model for model in outcome.graph.spec.models}
     if not isinstance(name, str) or name not in models:
         raise _unknown("model", name, models)
     module = outcome.run.problem.models[name]
     if answers_by_row(models[name].architecture, models[name].signature):
-        raise refuse("PD754", model=name)
+        raise refuse("PD732", model=name)
     kinds = dict(called_signature(models[name], outcome.graph.spec).inputs)
-    columns, texts = _read(rows, kinds, outcome, f"predict({name!r}, ...)") if kinds or rows else ({}, {})
+    nothing = not kinds and isinstance(rows, Mapping) and not rows
+    columns, texts = ({}, {}) if nothing else _read(rows, kinds, outcome, f"predict({name!r}, ...)")
     missing = [item for item in kinds if not _has(item, kinds[item], columns, texts)]
     _refuse_missing(f"predict({name!r}, ...)", missing, kinds)
     weight = next((item for item in module.parameters()), torch.zeros(()))

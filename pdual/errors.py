@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Sequence
 
+from pdual.dsl.catalogue import errors_in
 from pdual.dsl.diagnostics import Diagnostic, Refusal
 from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
@@ -43,12 +44,12 @@ class ProblemWarning(UserWarning):
 
 
 _OF_NAMES = frozenset({"PD707", "PD710", "PD751", "PD753"})
-_OF_ARGUMENTS = frozenset({"PD704", "PD705", "PD706", "PD750", "PD752", "PD754"})
+_OF_ARGUMENTS = frozenset({"PD704", "PD705", "PD706", "PD750", "PD752"})
 
 
 def told(refusal: Refusal, source: Source | None) -> ProblemError:
-    """The exception of a refusal, by what its first diagnostic is about."""
-    code = refusal.diagnostics[0].code if refusal.diagnostics else ""
+    """The exception of a refusal, by what its first error is about."""
+    code = next((item.code for item in errors_in(refusal.diagnostics)), "")
     kind = UnknownNameError if code in _OF_NAMES else ArgumentError if code in _OF_ARGUMENTS else ProblemError
     return kind(refusal.diagnostics, refusal.source or source)
 

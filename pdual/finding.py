@@ -35,7 +35,7 @@ def find(argument: str) -> Found:
     if argument == STANDARD_INPUT:
         return Found(from_input(), Path.cwd())
     path = Path(argument).expanduser()
-    if path.is_file():
+    if _is_file(path):
         return Found(read(path, argument), path.parent)
     shipped = shipped_specs()
     place = shipped.get(_shipped_name(argument) or "")
@@ -67,6 +67,15 @@ def from_input() -> Source:
     """Standard input as a source called ``-``; what is not UTF-8 is kept and refused by the parser."""
     content = sys.stdin.buffer.read().decode("utf-8", errors="surrogateescape")
     return Source(STANDARD_INPUT, content)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is one; a name that the system cannot have (too long, with a zero character) is none. Raises PD703."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise refuse("PD703", file=f"{str(path)[:60]}...", reason=reason) from None
 
 
 def _is_hidden(path: PurePath) -> bool:

@@ -93,7 +93,15 @@ def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
         if name not in names:
             shown = ", ".join(f"`{item}`" for item in names) or None
             raise refuse("PD707", name=name, names=shown, near=nearest(name, names))
-        if not file.exists():
+        if not _exists(file):
             beside = {item.name: item for item in file.parent.glob("*")}
             near = nearest(file.name, beside)
             raise refuse("PD708", file=file, name=name, near=None if near is None else beside[near])
+
+
+def _exists(file: Path) -> bool:
+    """Whether it is there; what the system cannot have as a name is not."""
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        return False

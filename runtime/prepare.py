@@ -126,7 +126,7 @@ def table_of(program: Program, tables: Mapping[str, Table]) -> Table:
 
 def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, nn.Module]) -> nn.ModuleDict:
     """Every model of the spec by name."""
-    rows = max((len(table) for table in tables.values()), default=0)
+    rows = max((_places(table) for table in tables.values()), default=0)
     models = nn.ModuleDict()
     widths: dict[str, int] = {}
     called = {call.model for call in calls_of(graph.spec)}
@@ -150,6 +150,11 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
             widths |= dict.fromkeys((model.name, *copies), width)
     copy_frozen(graph, models)
     return models
+
+
+def _places(table: Table) -> int:
+    """One more than the last position of a row: rows that a limit leaves out keep theirs."""
+    return max((int(ids.max()) + 1 for ids in table.splits.values() if len(ids)), default=0)
 
 
 def copy_frozen(graph: Graph, models: nn.ModuleDict) -> None:

@@ -471,11 +471,6 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("it reads {names}",),
     ),
     Entry(
-        "PD754",
-        "`{model}` has no prediction for other rows than its own",
-        notes=("`free` is a value for every row of the run",),
-    ),
-    Entry(
         "PD790",
         "`{found}` is no code of a diagnostic",
         help=("did you mean `{near}`?",),
