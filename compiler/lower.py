@@ -358,7 +358,7 @@ class Lowering:
             value = self.value(argument, indices)
             parts = nodes_of(value)
             if isinstance(kind, ArrayType) and kind.element is Kind.REAL:  # a whole number is one of the real numbers
-                parts = [self.builder("as_real", part) if part.kind is not Scalar.REAL else part for part in parts]
+                parts = tuple(p if p.kind is Scalar.REAL else self.builder("as_real", p) for p in parts)
             nodes.extend(parts)
             names.extend(part_names(name, kind) if isinstance(kind, ArrayType) else (name,))
         if any(node.axes for node in nodes):
