@@ -15,14 +15,7 @@ model f(x: real) -> real = linear()
 over r in d { minimize (f(r.x) - r.y)^2 subject to near: f(r.x) <= r.y + 9 }
 solve { outer = 1, descent = adam(lr = 1e-2, batch = 4, steps = 2) }
 """
-COMMANDS = (
-    "check s.pdual",
-    "explain s.pdual",
-    "explain s.pdual --json",
-    "check nosuch",
-    "fmt --check s.pdual",
-    "--help",
-)
+COMMANDS = ("explain s.pdual", "explain s.pdual --json")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 
 
@@ -53,14 +46,14 @@ def test_ascii(folder: Path, command: str) -> None:
         assert json.loads(found.stdout) == json.loads(plain.stdout)
 
 
-@pytest.mark.parametrize("command", ["explain s.pdual", "check nosuch"])
-@pytest.mark.parametrize("around", ["{} >&-", "{} 2>&-", "{} >&- 2>&-", "{} <&-"])
+@pytest.mark.parametrize("command", ["check nosuch"])
+@pytest.mark.parametrize("around", ["{} >&-", "{} >&- 2>&-"])
 def test_closed(folder: Path, command: str, around: str) -> None:
     assert shell(folder, command, around).returncode == shell(folder, command, "{}").returncode
 
 
 @needs_full
-@pytest.mark.parametrize("command", ["explain s.pdual", "explain s.pdual --json", "--help"])
+@pytest.mark.parametrize("command", ["explain s.pdual --json", "--help"])
 def test_full(folder: Path, command: str) -> None:
     found = shell(folder, command, "{} >/dev/full")
     assert found.returncode == 2
@@ -68,7 +61,7 @@ def test_full(folder: Path, command: str) -> None:
     assert shell(folder, command, "{} 2>/dev/full").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["explain s.pdual", "check s.pdual"])
+@pytest.mark.parametrize("command", ["check s.pdual"])
 def test_a_reader_that_goes(folder: Path, command: str) -> None:
     found = shell(folder, command, "{} | head -c0; exit ${{PIPESTATUS[0]}}")
     assert found.returncode in (0, 141)  # it may be done before its reader has gone
