@@ -36,7 +36,7 @@ def checked_load(
     if not isinstance(minimize, bool):
         raise _unlike("minimize", "True or False", minimize)
     _check_modules(models or {})  # type: ignore[arg-type]
-    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})  # type: ignore[call-overload]
+    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
     return duals, {name: _written(name, value) for name, value in (params or {}).items()}  # type: ignore[attr-defined]
 
 
