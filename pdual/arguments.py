@@ -30,13 +30,13 @@ def checked_load(
     if not (
         dual is None
         or isinstance(dual, str)
-        or (_is_named(dual) and all(isinstance(kind, str) for kind in dual.values()))
+        or (isinstance(dual, Mapping) and _is_named(dual) and all(isinstance(kind, str) for kind in dual.values()))
     ):
         raise _unlike("dual", "a kind of multipliers, or kinds by constraint", dual)
     if not isinstance(minimize, bool):
         raise _unlike("minimize", "True or False", minimize)
     _check_modules(models or {})  # type: ignore[arg-type]
-    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})  # type: ignore[call-overload]
+    duals = {ALL: dual} if isinstance(dual, str) else dict(dual or {})
     return duals, {name: _written(name, value) for name, value in (params or {}).items()}  # type: ignore[attr-defined]
 
 
@@ -108,7 +108,7 @@ def _seconds(name: str, value: Any) -> float | None:
     if value is None:
         return None
     try:
-        seconds = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
+        seconds = -1.0 if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     except OverflowError:
         seconds = inf
     if not 0 < seconds < inf:

@@ -56,7 +56,7 @@ def predicted(outcome: Outcome, name: str, rows: Any) -> dict[str, Tensor | Ragg
 def multipliers_of_split(outcome: Outcome, split: str, data: str | None) -> dict[str, Tensor]:
     """See ``Run.multipliers``. Raises PD751."""
     lanes = outcome.run.lanes
-    if data is not None and data not in [lane.name for lane in lanes]:
+    if data is not None and not (isinstance(data, str) and data in [lane.name for lane in lanes]):
         raise _unknown("data set", data, [lane.name for lane in lanes])
     asked = [lane for lane in lanes if data in (None, lane.name)]
     splits = dict.fromkeys(name for lane in asked for name in lane.table.splits)
@@ -84,7 +84,7 @@ def multipliers_of_rows(outcome: Outcome, rows: Any, data: str | None) -> dict[s
     needed = multiplier_fields(graph) | text_fields(graph, spec)
     _refuse_missing("multipliers(...)", sorted(needed - columns.keys() - texts.keys()), kinds)
     columns |= {name: item.of(columns[name]) for name, item in standards_of(lane.table).items() if name in columns}
-    count = len(next(iter((*columns.values(), *texts.values()))))
+    count = len([*columns.values(), *texts.values()][0])
     table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows", texts=texts)
     with plain():
         check_texts(outcome.graph, {lane.name: table}, outcome.run.problem.models)
@@ -96,10 +96,11 @@ def multipliers_of_rows(outcome: Outcome, rows: Any, data: str | None) -> dict[s
 def _lane(outcome: Outcome, data: str | None) -> Lane:
     """The data set that has multipliers of rows: the one that is named, or the only one."""
     of_rows = [lane for lane in outcome.run.lanes if lane.program.groups_by is None]
-    held = [lane for lane in of_rows if lane.multipliers.active and data in (None, lane.name)]
+    asked = None if data is None else str(data)
+    held = [lane for lane in of_rows if lane.multipliers.active and asked in (None, lane.name)]
     if len(held) != 1:
         names = [lane.name for lane in of_rows if lane.multipliers.active]
-        raise _unknown("data set with multipliers of rows called", data or "data", names)
+        raise _unknown("data set with multipliers of rows called", asked or "data", names)
     return held[0]
 
 
@@ -116,7 +117,8 @@ def _read(rows: Any, kinds: Kinds, outcome: Outcome, call: str) -> tuple[Columns
             texts[name] = _texts(name, values, kind)
         else:
             columns |= _numbers(name, part, values, kind, outcome)
-    lengths = {name: len(values) for name, values in (*columns.items(), *texts.items())}
+    lengths = {name: len(values) for name, values in columns.items()}
+    lengths |= {name: len(values) for name, values in texts.items()}
     if len(set(lengths.values())) > 1 or 0 in lengths.values():
         found = ", ".join(f"{count} of `{name}`" for name, count in lengths.items())
         raise refuse("PD752", name=call, expected="at least one row, as many of each", found=found)

@@ -71,8 +71,8 @@ def _refuse_nulls(values: Any, column: str, data: typed.TypedData) -> None:
     import numpy as np
 
     if isinstance(values, np.ma.MaskedArray):
-        absent = np.ma.getmaskarray(values)
-        absent = absent.reshape(len(absent), -1).any(1) if absent.ndim else absent
+        mask = np.ma.getmaskarray(values)
+        absent = np.asarray(mask.reshape(len(mask), -1).any(1) if mask.ndim else mask)
     elif hasattr(values, "isna") and hasattr(values, "to_numpy"):  # pandas
         absent = np.asarray(values.isna())
     elif hasattr(values, "null_count"):  # pyarrow, polars
@@ -186,13 +186,13 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     import numpy as np
 
     try:
-        return np.shape(value)
+        return tuple(np.shape(value))
     except ValueError:
         return None
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple) or (hasattr(value, "tolist") and getattr(value, "ndim", 0)):
+    if isinstance(value, list | tuple) or (hasattr(value, "tolist") and getattr(value, "ndim", False)):
         for item in value:
             yield from _leaves(item)
     else:

@@ -72,7 +72,7 @@ def _threads() -> Iterator[None]:
 @contextmanager
 def _generators() -> Iterator[None]:
     ours, numbers = random.getstate(), np.random.get_state()
-    places = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    places = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     try:
         with torch.random.fork_rng(devices=list(places)):
             yield

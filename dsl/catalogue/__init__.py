@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pdual.dsl.catalogue import data, duals, internal, names, ranges, run, syntax, types
+from pdual.dsl.catalogue import data, duals, internal, names, python, ranges, run, syntax, types
 from pdual.dsl.catalogue.entry import Entry
 from pdual.dsl.diagnostics import Diagnostic, Severity
 
 CATALOGUE: Mapping[str, Entry] = {
-    entry.code: entry for group in (syntax, names, types, ranges, duals, data, run, internal) for entry in group.ENTRIES
+    entry.code: entry
+    for group in (syntax, names, types, ranges, duals, data, run, python, internal)
+    for entry in group.ENTRIES
 }
 
 

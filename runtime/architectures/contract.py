@@ -35,7 +35,7 @@ class Contract:
                 if not kind.axes and value.shape == (batch, 1):  # a last layer of one unit
                     value = value.squeeze(1)
                 elif not self.model.signature.inputs and value.shape == sides[1:] and None not in sides:
-                    value = value.expand(*sides)  # one set of numbers for all rows
+                    value = value.unsqueeze(0).repeat(batch, *[1] * value.dim())  # one set of numbers for all rows
             value = self._checked(value, wanted, sides, device, output.name)
             if (
                 wanted is Kind.REAL

@@ -60,6 +60,7 @@ def test_no_code_is_worded_twice() -> None:
         catalogue.duals,
         catalogue.data,
         catalogue.run,
+        catalogue.python,
         catalogue.internal,
     )
     codes = [entry.code for group in groups for entry in group.ENTRIES]
