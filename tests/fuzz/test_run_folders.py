@@ -163,3 +163,36 @@ def test_a_damaged_folder_surprises_no_command(
         assert not SURPRISE.search(said), (seed, command, changed, said)
         assert spent < PATIENCE * (1 if command in COMMANDS else 5), (seed, command, changed, spent)
     assert len(codes) > 1, codes
+
+
+def test_damaged_files_are_read_or_refused(whole: Path, tmp_path: Path) -> None:
+    """Many more of them, without the work of a command: every file is what it was written as, or a Refusal."""
+    from pdual.dsl.diagnostics import Refusal
+    from pdual.runtime.folder import RunFolder
+
+    saved = {name: (whole / "run" / name).read_bytes() for name in FILES if (whole / "run" / name).exists()}
+    (tmp_path / "checkpoint").mkdir()
+    for name, content in saved.items():
+        if not name.endswith("digests.json"):
+            (tmp_path / name).write_bytes(content)
+    reads: dict[str, Callable[[RunFolder], object]] = {
+        "run.json": lambda run: (run.record, run.is_own),
+        "spec.pdual": lambda run: (run.spec, run.is_own),
+        "log.jsonl": lambda run: run.log,
+        "metrics.json": lambda run: run.metrics,
+        "checkpoint/state.json": lambda run: run.load(),
+        "checkpoint/tensors.safetensors": lambda run: run.load(),
+    }
+    codes: list[str] = []
+    for seed in range(10 * EXAMPLES):
+        draw = random.Random(seed)
+        name = draw.choice(list(reads))
+        changed = draw.choice(CHANGES)(saved[name], draw)
+        (tmp_path / name).write_bytes(changed)
+        try:
+            reads[name](RunFolder.open(tmp_path))
+        except Refusal as refusal:
+            codes.append(refusal.diagnostics[0].code)
+        (tmp_path / name).write_bytes(saved[name])
+    assert set(codes) <= {"PD620", "PD621"}
+    assert 0.2 < len(codes) / (10 * EXAMPLES) < 0.95
