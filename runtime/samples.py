@@ -103,7 +103,7 @@ def shortest(spec: typed.TypedSpec, chosen: Collection[str], outer: int, steps: 
 
 def warnings_of(spec: typed.TypedSpec, found: Mapping[str, SampleRecord]) -> tuple[Diagnostic, ...]:
     """A warning for each, where it is declared."""
-    spans = {item.name: item.span for item in (*spec.data, *spec.models)}
+    spans = {item.name: item.span for item in spec.data} | {item.name: item.span for item in spec.models}
     codes = {"data": "PD580", "model": "PD670"}
     return tuple(
         diagnostic(codes[item.of], spans[name], name=name, words=item.words, whole=item.whole)

@@ -109,7 +109,8 @@ def _tokenizer(pairs: Sequence[tuple[str, str]]) -> Any:
         vocab_size=WORDS, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
     )
     tokens.train_from_iterator([text for pair in pairs for text in pair], trainer)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokens, bos_token="<s>", eos_token="</s>")
+    make: Any = PreTrainedTokenizerFast
+    tokenizer = make(tokenizer_object=tokens, bos_token="<s>", eos_token="</s>")
     tokenizer.chat_template = _CHAT
     return tokenizer
 
