@@ -25,6 +25,9 @@ def given_columns(rows: Any, data: typed.TypedData, sets: Mapping[str, Sequence[
     if isinstance(rows, Mapping):
         _refuse_splits(rows, data)
         return _by_name(list(rows), rows.__getitem__, data)
+    if hasattr(rows, "collect"):  # a frame that is yet to be computed
+        lazy = f"{type(rows).__name__}: hand over what its `collect()` gives"
+        raise _unlike(data, "columns, or rows one after another", lazy)
     if hasattr(rows, "to_frame"):  # one column of a frame
         rows = rows.to_frame()
     names = getattr(rows, "column_names", None)  # Hugging Face, pyarrow
@@ -41,8 +44,8 @@ def given_columns(rows: Any, data: typed.TypedData, sets: Mapping[str, Sequence[
 
 
 def _streams(rows: Any) -> bool:
-    """Whether what has named columns gives rows alone, or nothing yet."""
-    return (hasattr(rows, "__iter__") and not hasattr(rows, "__len__")) or hasattr(rows, "collect")
+    """Whether what has named columns gives rows alone."""
+    return hasattr(rows, "__iter__") and not hasattr(rows, "__len__")
 
 
 def _by_name(names: Sequence[Any], read: Any, data: typed.TypedData) -> dict[str, Any]:
@@ -97,8 +100,6 @@ def _items(rows: Any, data: typed.TypedData) -> list[Any]:
         raise _unlike(data, expected, kind.__name__)
     if kind.__name__ == "DataLoader":
         raise _unlike(data, expected, "batches of a DataLoader: hand over its `dataset`")
-    if hasattr(rows, "collect") and hasattr(rows, "columns"):
-        raise _unlike(data, expected, f"{kind.__name__}: hand over what its `collect()` gives")
     if isinstance(rows, list | tuple):
         if hasattr(rows, "_fields") or (not rows):
             raise _unlike(data, expected, f"one {kind.__name__}" if rows else "none")
