@@ -115,3 +115,9 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
 def called(roots: Iterable[Node]) -> frozenset[str]:
     """The models that the roots call."""
     return frozenset(str(node.attributes[0]) for node in topological(roots) if node.operation == "call")
+
+
+def nested(roots: Iterable[Node]) -> bool:
+    """Whether the roots call a model on what depends on another call."""
+    arguments = [one for node in topological(roots) if node.operation == "call" for one in node.arguments]
+    return any(node.operation == "output" for node in topological(arguments))

@@ -126,7 +126,7 @@ class RowWalk(Remembering[Range]):
         for member in range(size):
             placed = {**indices, axis: member}
             kept = self.range(node.arguments[1], placed) if len(node.arguments) > 1 else TRUE
-            if kept != FALSE:
+            if isinstance(kept, Ends) or kept != FALSE:  # by row, or kept by none
                 items.append((self.range(body, placed, inner if body.inner else ()), kept))
         if not any(isinstance(item, Ends) for pair in items for item in pair):
             return self._walk.range(node, indices, inner)

@@ -8,7 +8,7 @@ from math import isfinite
 
 from pdual.bounding.parts import Constants, Objective
 from pdual.compiler.graph import Graph
-from pdual.compiler.ir import Node, called, topological
+from pdual.compiler.ir import called, nested
 from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.operations.operation import Curvature
 
@@ -81,12 +81,7 @@ def has_convex_class(graph: Graph) -> bool:
         for model in models
     ]
     # Functions of the form f(g(x)) are no convex set where those f and g are: the weights multiply.
-    return bool(convex) and all(convex) and not _nested(roots)
-
-
-def _nested(roots: Sequence[Node]) -> bool:
-    calls = [node.arguments[0] for node in topological(roots) if node.operation == "output"]
-    return any(item.operation == "output" for call in calls for item in topological(list(call.arguments)))
+    return bool(convex) and all(convex) and not nested(roots)
 
 
 def _on_rows(parts: Sequence[Constants]) -> list[Assumption]:

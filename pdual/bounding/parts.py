@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pdual.compiler.compile import make_walk
 from pdual.compiler.graph import DualChoice, Graph
-from pdual.compiler.ir import Node
+from pdual.compiler.ir import Node, topological
 from pdual.compiler.prediction import Breaks, Gradient, Predictions
 from pdual.compiler.rows import PartRows
 from pdual.dsl.operations.interval import Interval, add, multiply, point
@@ -124,34 +124,36 @@ def objective_constants(graph: Graph) -> Objective:
     held = kinds - {Curvature.AFFINE}
     curvature = Curvature.AFFINE if not held else held.pop() if len(held) == 1 else None
     data_sets = tuple(dict.fromkeys([*(name for name, _ in terms), *grouped]))
-    mu = _smallest(bowl, _predictions(graph, rules)) if curvature is Curvature.CONVEX else 0.0
+    mu = _smallest(bowl, _predictions(graph)) if curvature is Curvature.CONVEX else 0.0
     return Objective(total, slope, curvature, mu, data_sets, tuple(breaks))
 
 
-def _predictions(graph: Graph, rules: Predictions) -> int | None:
-    """How many real predictions a row's objective and constraints read; None where that is not known."""
+def _predictions(graph: Graph) -> int | None:
+    """How many real predictions a row's objective, constraints and duals read; None where that is not known."""
     from pdual.dsl.declarations.signature import width
 
     # Calls count, not models: each has predictions of its own, and one under an index as many as its set has members.
-    calls = {node.arguments[0].identity: node.arguments[0] for node in _outputs(graph)}
-    signatures = {model.name: model.signature for model in graph.spec.models}
+    models = {model.name: model for model in graph.spec.models}
     total = 0
-    for call in calls.values():
+    for call in _calls(graph):
         sizes = [graph.sizes.get(axis.set) for axis in call.axes]
-        outputs = [width(output.type, graph.sizes) for output in signatures[str(call.attributes[0])].outputs]
+        outputs = [width(output.type, graph.sizes) for output in models[str(call.attributes[0])].signature.outputs]
         if None in sizes or None in outputs:
             return None
         total += prod(size for size in sizes if size is not None) * sum(size for size in outputs if size is not None)
     return total
 
 
-def _outputs(graph: Graph) -> list[Node]:
-    from pdual.compiler.ir import topological
-
+def _calls(graph: Graph) -> list[Node]:
     roots = [term.value for data in graph.data for term in data.objective]
-    roots += [part.residual for data in graph.data for part in data.parts]
-    roots += [part.residual for part in graph.averages.parts]
-    return [node for node in topological(roots) if node.operation == "output"]
+    parts = [*(part for data in graph.data for part in data.parts), *graph.averages.parts]
+    roots += [root for part in parts for root in (part.residual, part.mask) if root is not None]
+    found = [node for node in topological(roots) if node.operation == "call"]
+    # Multipliers that read a prediction are those of a row only where the minimiser has no choice there. A frozen model has none.
+    frozen = {model.name for model in graph.spec.models if model.frozen_of is not None}
+    read = topological(node for data in graph.data for node in data.features.values())
+    found += [node for node in read if node.operation == "call" and node.attributes[0] not in frozen]
+    return list({node.identity: node for node in found}.values())
 
 
 def _smallest(bowl: Sequence[tuple[float, Gradient]], predictions: int | None) -> float:

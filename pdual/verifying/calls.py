@@ -54,6 +54,10 @@ class Answer:
     features: Mapping[str, Value]
 
 
+class OtherCalls(Exception):  # noqa: N818
+    """At another point a row asks for other calls: what depends on predictions decides which."""
+
+
 #: A trained model's name and its arguments to what it says.
 Answers: TypeAlias = Callable[[str, tuple[Value, ...]], Answer]
 
@@ -83,10 +87,32 @@ class Calls:
         self._sizes = sizes
         self._drawing = drawing
         self._met: dict[str, list[Call]] = {}
+        #: By row, the calls whose outputs were asked for since ``look``, in order.
+        self.asked: list[list[tuple[str, Call]]] = [[]]
+        self._again: list[list[tuple[str, Call]]] | None = None
+
+    def look(self, again: list[list[tuple[str, Call]]] | None = None) -> None:
+        """Before all rows are asked. ``again``: every row asks for these calls in this order, whatever their arguments have become."""
+        self.asked, self._again = [], again
+
+    def next_row(self) -> None:
+        """Before a row is asked."""
+        self.asked.append([])
+
+    def _asked(self, model: str, arguments: tuple[Value, ...]) -> Call:
+        if self._again is None:
+            found = self.call(model, arguments)
+        else:
+            row, place = len(self.asked) - 1, len(self.asked[-1])
+            name, found = self._again[row][place] if place < len(self._again[row]) else ("", None)
+            if found is None or name != model:
+                raise OtherCalls
+        self.asked[-1].append((model, found))
+        return found
 
     def outputs(self, model: str, arguments: tuple[Value, ...]) -> Value:
         """What the interpreter is given: the only unnamed output, or values by name."""
-        call = self.call(model, arguments)
+        call = self._asked(model, arguments)
         if self.blend:
             found = {name: _blended(value, call.others[name], self.blend) for name, value in call.outputs.items()}
         else:
@@ -124,15 +150,9 @@ class Calls:
         features = answer.features if answer is not None else self._features(model, outputs, signature, source)
         return Call(numbers, names, outputs, directions, others, features)
 
-    def distance(self) -> float:
-        """Of the two points of all calls, in the Euclidean norm."""
-        found = []
-        for calls in self._met.values():
-            for call in calls:
-                for name, value in call.outputs.items():
-                    pairs = zip(flat(value), flat(call.others[name]), strict=True)
-                    found += [abs(one - other) for one, other in pairs if isinstance(one, float | complex)]
-        return math.hypot(*found)
+    def distances(self) -> list[list[float]]:
+        """By row, how far apart the two points of every call are that was asked for, in the Euclidean norm; a call counts once."""
+        return [[_apart(call) for call in {id(call): call for _, call in row}.values()] for row in self.asked]
 
     def _features(
         self, model: str, outputs: Mapping[str, Value], signature: Signature, source: random.Random
@@ -250,6 +270,13 @@ def _key(arguments: tuple[Value, ...]) -> tuple[Tensor, tuple[str, ...]]:
         else:
             numbers.append(float(leaf))
     return torch.tensor(numbers, dtype=torch.float64), tuple(names)
+
+
+def _apart(call: Call) -> float:
+    pairs = [
+        pair for name, value in call.outputs.items() for pair in zip(flat(value), flat(call.others[name]), strict=True)
+    ]
+    return math.hypot(*(abs(one - other) for one, other in pairs if isinstance(one, float | complex)))
 
 
 def _close(one: Tensor, other: Tensor, close: float) -> bool:

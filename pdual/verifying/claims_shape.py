@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from math import fsum, hypot, isfinite, prod, sqrt
 from typing import TypeAlias
 
+from pdual.bounding.parts import Objective, objective_constants
+from pdual.compiler.ir import topological
 from pdual.compiler.prediction import Breaks, Predictions
 from pdual.dsl.operations.operation import Curvature
 from pdual.verifying.case import RowsCase
@@ -54,10 +57,11 @@ def check_lipschitz(subject: Subject, case: Case) -> None:
         raise Undefined("no constant is claimed")
     session = subject.session(case)
     points = session.between
-    distance = session.calls.distance()
+    calls = _calls(subject, case.data)
+    distances = [_farthest(apart, calls) for apart in session.distances]
     slack = ROUNDING * session.largest
     for number, key, (one, other, _) in _entries(points):
-        constant = constants.get(key, (None, None))[0]
+        constant, distance = constants.get(key, (None, None))[0], distances[number]
         if constant is not None and abs(one - other) > constant * distance * (1 + 1e-9) + slack:
             raise Fallen(
                 f"{_name(key)} in row {number} changes by {abs(one - other):.10g} over a distance of {distance:.10g}: more than"
@@ -83,6 +87,46 @@ def check_curvature(subject: Subject, case: Case) -> None:
             raise Fallen(f"{_name(key)} in row {number} is {above:.10g} above the mean half way, and is claimed {kind}")
 
 
+def _calls(subject: Subject, data: str) -> int:
+    """How many calls the rows of a data set read, one under an index as often as its set has members."""
+    calls = [node for node in topological(subject.graph.over(data).roots) if node.operation == "call"]
+    return sum(prod(subject.graph.sizes.get(axis.set, 1) for axis in call.axes) for call in calls)
+
+
+def _farthest(apart: list[float], calls: int) -> float:
+    """How far the predictions of a row moved at most: calls with the same arguments are one here and several in a vector of predictions."""
+    return hypot(*apart, sqrt(max(0, calls - len(apart))) * max(apart, default=0.0))
+
+
+def check_bowl(subject: Subject, case: Case) -> None:
+    """Half way between two points the objective is below the mean by mu / 8 |p - q|^2: p and q are what all calls of a row say, of constraints too."""
+    assert isinstance(case, RowsCase)
+    claimed = _objective(subject)
+    if claimed.strong <= 0 or claimed.data != (case.data,):
+        raise Undefined("no strong convexity is claimed")
+    session = subject.session(case)
+    points = session.between
+    for number, (apart, *rows) in enumerate(zip(session.distances, *points, strict=True)):
+        values = [row.objective for row in rows]
+        one, other, middle = (value if value is not None and isfinite(value) else None for value in values)
+        if one is None or other is None or middle is None:
+            raise Undefined("the objective has no number")
+        below, least = fsum((one / 2, other / 2, -middle)), claimed.strong / 8 * hypot(*apart) ** 2
+        slack = ROUNDING * max(session.largest, abs(one), abs(other))
+        if below < least * (1 - 1e-9) - slack:
+            raise Fallen(
+                f"the objective of row {number} is {below:.10g} below the mean half way, and mu = {claimed.strong:.10g} asks for"
+                f" {least:.10g}"
+            )
+
+
+def _objective(subject: Subject) -> Objective:
+    found: Objective | None = subject.__dict__.get("_objective")
+    if found is None:
+        found = subject.__dict__["_objective"] = objective_constants(subject.graph)
+    return found
+
+
 def _name(key: Key) -> str:
     family, part, members = key
     return f"{family}.{part}{list(members)}" if part else f"{family}{list(members)}"
@@ -94,4 +138,8 @@ CLAIMS = (
         check_lipschitz, RowsCase, every=4,
     ),
     Claim("curvature", "a row bends the way that the rules say", over_rows, check_curvature, RowsCase, every=4),
+    Claim(
+        "bowl", "the objective bends by mu at least in what every call says that a row reads", over_rows, check_bowl,
+        RowsCase, every=4,
+    ),
 )  # fmt: skip

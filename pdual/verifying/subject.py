@@ -27,6 +27,7 @@ from pdual.compiler.interpreter import (
     objective_of,
     rows_of,
 )
+from pdual.compiler.ir import nested
 from pdual.compiler.open_axes import called_signature
 from pdual.compiler.program import ROWS as ROWS_OF_GROUPS
 from pdual.compiler.program import Evaluation, Program
@@ -34,7 +35,7 @@ from pdual.compiler.walk import Walk
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, Kind
 from pdual.runtime.data import RowBatch, with_groups
-from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, column
+from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, OtherCalls, column
 from pdual.verifying.case import RowsCase
 from pdual.verifying.drawing import ROWS, Drawing
 
@@ -85,6 +86,8 @@ class Session:
         )
         self._subject = subject
         self._rows: list[Meant] | Undefined | None = None
+        #: By row, how far each call moves from one point of ``between`` to the other, of those that constraints and objective read.
+        self.distances: list[list[float]] = []
 
     @property
     def rows(self) -> list[Meant]:
@@ -117,12 +120,26 @@ class Session:
         found = [self.rows]
         if not all(math.isfinite(entry.residual) for row in self.rows for entry in row.entries.values()):
             raise Undefined("numbers overflow")
+        again = None
+        if self._subject.nested:
+            # An inner prediction that moves is another argument of the outer call, which is the same prediction all the same.
+            self.calls.look()
+            self._subject.meant(self.case, self.calls, metrics=False)
+            again = self.calls.asked
         try:
             for blend in (1.0, 0.5):
                 self.calls.blend = blend
+                self.calls.look(again)
                 found.append(self._subject.meant(self.case, self.calls, metrics=False))
+            if again is not None and [len(row) for row in again] != [len(row) for row in self.calls.asked]:
+                raise OtherCalls
+        except OtherCalls:
+            raise Undefined("other calls are asked for at another point") from None
         finally:
             self.calls.blend = 0.0
+            self.distances = self.calls.distances()
+            self.calls.look()
+            self.calls.next_row()
         return found
 
     @cached_property
@@ -145,6 +162,7 @@ class Subject:
         self.graph = graph
         self.spec = graph.spec
         self._session: Session | None = None
+        self.nested = any(nested(data.roots) for data in graph.data)
         self.signatures: Mapping[str, Signature] = {
             model.name: called_signature(model, graph.spec) for model in graph.spec.models
         }
@@ -250,7 +268,11 @@ class Subject:
     def meant(self, case: RowsCase, calls: Calls, metrics: bool = True) -> list[Meant]:
         """What the interpreter says of every row. Raises Undefined where an expression has no value."""
         try:
-            return [self._meant(case.data, unit, metrics) for unit in self.units(case, calls)]
+            found = []
+            for unit in self.units(case, calls):
+                calls.next_row()
+                found.append(self._meant(case.data, unit, metrics))
+            return found
         except EvaluationError as error:
             raise Undefined(str(error)) from error
 

@@ -61,6 +61,9 @@ def known(constraint: str) -> PartFacts:
         (": sum[j in k](r.w[j] * y[j]) >= 3 + r.b", [True, False, False, False], [False] * 4),
         (": max[j in k](r.w[j]) <= r.b - 2 * x", [False, False, False, True], [False, True, False, False]),
         (": y[r.kind] <= r.b", [False] * 4, [False, True, False, False]),
+        (": sum[j in k where r.w[j] > 0.5](y[j]) <= 3", [False] * 4, [True, False, True, False]),
+        (": sum[j in k where r.w[j] > 0.5](r.w[j]) >= 5 + x", [True, False, True, False], [False, True, False, False]),
+        (": mean[j in k where r.w[j] >= 0](r.w[j]) <= r.b", [False] * 4, [False, True, False, False]),
         (": sigmoid(r.a) <= 0.1", [True, True, False, True], [False, False, True, False]),
     ],
 )  # fmt: skip
