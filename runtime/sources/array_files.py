@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -14,11 +17,12 @@ from numpy.lib import format as npy
 
 #: What deflate makes of one byte at most, and what a head may add.
 _DENSEST, _HEAD = 1_100, 100_000
+_HEADS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 #: What zipfile, zlib and numpy raise for a file that is damaged, encrypted or packed in a way that they do not know.
 DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, RuntimeError, NotImplementedError, OverflowError,
-    MemoryError, SyntaxError, IndexError,
+    MemoryError, SyntaxError, IndexError, RecursionError, tokenize.TokenError,
 )  # fmt: skip
 
 
@@ -77,12 +81,11 @@ def _type(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.dtype[Any] | No
 
 def _head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = npy.read_magic(file)
-    if version == (1, 0):
-        shape, _, kind = npy.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, _, kind = npy.read_array_header_2_0(file)
-    else:
+    if version not in _HEADS:
         raise ValueError(f"version {version} of the format is not known")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python 2, which wrote ``6L``
+        shape, _, kind = _HEADS[version](file)
     return shape, kind
 
 
@@ -99,10 +102,18 @@ def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, A
     needed = prod(shape) * kind.itemsize
     if needed > there or item.file_size > item.compress_size * _DENSEST + _HEAD:
         raise ValueError(f"its head claims {needed:,} bytes, and {min(there, item.compress_size):,} are there")
-    with archive.open(item) as file:
+    with archive.open(item) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         array = npy.read_array(file, allow_pickle=False)
     if kind.kind in "fc" and kind.itemsize > (16 if kind.kind == "c" else 8):
         return array.astype(np.complex128 if kind.kind == "c" else np.float64)
     if kind.kind == "S":
         return np.char.decode(array, "utf-8")
-    return array.astype(kind.newbyteorder("="), copy=False)
+    array = array.astype(kind.newbyteorder("="), copy=False)
+    if (
+        kind.kind == "U"
+        and kind.itemsize
+        and np.ascontiguousarray(array).view(np.uint32).max(initial=0) > sys.maxunicode
+    ):
+        raise ValueError("it holds numbers that are no letters")
+    return array

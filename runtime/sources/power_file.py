@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
+from pdual.runtime.sources.array_files import DAMAGED, Arrays
 from pdual.runtime.sources.power_grid import Complexes
 from pdual.runtime.sources.power_tables import enumerated, named
 
@@ -29,10 +30,15 @@ def read_demands(name: str, folder: Path, buses: int, span: Span) -> Complexes:
         near = next(iter(get_close_matches(name, beside, n=1)), None)
         raise refuse("PD516", span, file=name, searched=f"`{place}`", near=near)
     expected = f"`load_re` and `load_im`, numbers for every row and each of {buses} buses"
-    arrays = _read(place)
-    if complaint := _complaint(arrays, buses):
+    try:
+        arrays = Arrays(place)
+        pair = [arrays[part] for part in _ARRAYS] if set(_ARRAYS) <= set(arrays) else []
+        complaint = _complaint(pair, buses) if pair else enumerated(list(arrays)) or "no arrays"
+    except DAMAGED as error:
+        complaint = f"something else: {error}"
+    if complaint:
         raise refuse("PD517", span, file=name, expected=expected, found=complaint)
-    loads = arrays["load_re"].astype(np.float64) + 1j * arrays["load_im"].astype(np.float64)
+    loads = pair[0].astype(np.float64) + 1j * pair[1].astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(loads).all(axis=1))
     if len(wrong):
         rows = named([str(row) for row in wrong], "row")
@@ -40,20 +46,9 @@ def read_demands(name: str, folder: Path, buses: int, span: Span) -> Complexes:
     return loads
 
 
-def _read(place: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz``, nothing where it is none; objects are never unpickled."""
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
-        return {}
-
-
-def _complaint(arrays: dict[str, NDArray[Any]], buses: int) -> str | None:
-    if not set(_ARRAYS) <= set(arrays):
-        return enumerated(list(arrays)) if arrays else "no arrays"
-    re, im = (arrays[name] for name in _ARRAYS)
-    for name, array in zip(_ARRAYS, (re, im), strict=True):
+def _complaint(pair: Sequence[NDArray[Any]], buses: int) -> str | None:
+    re, im = pair
+    for name, array in zip(_ARRAYS, pair, strict=True):
         if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != buses or not len(array):
             return f"`{name}` of shape {list(array.shape)} and type {array.dtype}"
     return f"{len(re)} rows of `load_re`, {len(im)} of `load_im`" if len(re) != len(im) else None

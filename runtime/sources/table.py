@@ -162,7 +162,7 @@ def _column(values: Sequence[Any], field: TypedField, path: Path, context: Sourc
 def _texts(field: TypedField, columns: Columns, path: Path) -> Sequence[str]:
     """A column of texts; what is no text is none: a number that a text is wanted of is likely another column."""
     values = _values(field.column or field.name, field, columns, path)
-    found = [value.item() if hasattr(value, "item") else value for value in values]
+    found = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
     bad = [row for row, value in enumerate(found) if not isinstance(value, str) or not _is_text(value)]
     if bad:
         raise _misfit(field, "texts", found, bad, path, {})
