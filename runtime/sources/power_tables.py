@@ -28,8 +28,18 @@ class BusRow:
 
 
 @record(frozen=True, slots=True)
+class Cost:
+    """$/h of P in MW: ``c2 P^2 + c1 P + c0``, plus the largest of ``height + slope P`` over ``pieces`` where there are any."""
+
+    c2: float = 0.0
+    c1: float = 0.0
+    c0: float = 0.0
+    pieces: tuple[tuple[float, float], ...] = ()
+
+
+@record(frozen=True, slots=True)
 class UnitRow:
-    """One generating unit; ``position`` counts from 1, the cost is ``c2 P^2 + c1 P + c0``."""
+    """One generating unit; ``position`` counts from 1."""
 
     position: int
     bus: int
@@ -38,9 +48,7 @@ class UnitRow:
     q_min: float
     p_max: float
     p_min: float
-    c2: float
-    c1: float
-    c0: float
+    cost: Cost
 
     @property
     def label(self) -> str:
