@@ -199,11 +199,19 @@ def _expectation(value: Any, title: str) -> str | None:
 
 
 def _bus(row: Sequence[float]) -> BusRow:
-    return BusRow(int(row[0]), int(row[1]), *map(float, (*row[2:6], *row[11:13])))
+    return BusRow(int(row[0]), int(row[1]), *map(float, (*row[2:6], *row[11:13])), *_point(row[7:9], 1.0))
 
 
 def _unit(position: int, row: Sequence[float], cost: Cost) -> UnitRow:
-    return UnitRow(position, int(row[0]), row[7] > 0, *map(float, (*row[3:5], *row[8:10])), cost)
+    return UnitRow(
+        position, int(row[0]), row[7] > 0, *map(float, (*row[3:5], *row[8:10])), cost, *_point(row[1:3], 0.0)
+    )
+
+
+def _point(values: Sequence[float], usual: float) -> tuple[float, float]:
+    """Two numbers of an operating point; the usual one and 0 where they are none, since nothing but a start depends on them."""
+    first, second = (float(value) for value in values)
+    return (first, second) if math.isfinite(first) and math.isfinite(second) else (usual, 0.0)
 
 
 def _branch(row: Sequence[float]) -> BranchRow:
