@@ -32,7 +32,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source may use: the files it may open, where it may cache, what is known, whom to tell."""
+    """What a source may use: the files it may open, where it may cache, what is known, whom to tell.
+
+    ``current`` is the current folder where the command line named the file of a ``given``, by ``--set``.
+    """
 
     name: str = ""
     span: Span = NOWHERE
@@ -42,6 +45,7 @@ class SourceContext:
     file: Path | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
+    current: Path | None = None
     cache: Path | None = None
     workers: int = 1
     seed: int = 0
