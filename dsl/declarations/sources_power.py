@@ -65,9 +65,11 @@ _CASE = Offer(
         ("c2", _on(Kind.REAL, "gen")),
         ("height", ArrayType(Kind.REAL, (SetAxis("gen"), SetAxis("piece")))),
         ("slope", ArrayType(Kind.REAL, (SetAxis("gen"), SetAxis("piece")))),
-        ("usual_cost", REAL),
+        ("usual_cost", _on(Kind.REAL, "gen")),
         ("s_min", _on(Kind.COMPLEX, "gen")),
         ("s_max", _on(Kind.COMPLEX, "gen")),
+        ("v_own", _on(Kind.COMPLEX, "bus")),
+        ("s_own", _on(Kind.COMPLEX, "gen")),
         ("base_mva", REAL),
     ),
 )

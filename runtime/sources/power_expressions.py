@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from pdual.runtime.sources.power_tokens import Token, Unreadable
 from pdual.runtime.sources.power_values import (
     CONSTANTS,
@@ -25,7 +27,7 @@ _PRODUCTS = ("*", "/", ".*", "./")
 _SUMS = ("+", "-")
 _DEEPEST = 60  # brackets in brackets
 
-Index = tuple[Value | None, ...]
+Index: TypeAlias = "tuple[Value | None, ...]"
 
 
 class Expressions:
@@ -167,10 +169,10 @@ class Expressions:
                     raise Unreadable(self._now.line, f"`{self._now.text}` is not expected here")
                 rows[-1].append(self._expression())
         if close == "}":
-            return Cells(entry for row in rows for entry in row)
+            return Cells(tuple(entry for row in rows for entry in row))
         entries = [entry for row in rows for entry in row]
         if entries and all(isinstance(entry, str) for entry in entries):
-            return Cells(entries)
+            return Cells(tuple(entries))
         try:
             return joined([row for row in rows if row])
         except Unsure as why:

@@ -20,6 +20,7 @@ class Grid:
 
     [bus]: load, shunt, v_min, v_max, slack. [branch]: source, target, series, charge_source, charge_target,
     tap, rate, angle_min, angle_max. [gen]: at, c0, c1, c2 ($/h of active power in per unit), s_min, s_max.
+    v_own [bus] and s_own [gen] are the operating point of the file, a start for the solver.
     [gen, piece]: height, slope; the largest of ``height + slope p`` over the pieces is part of the cost.
     """
 
@@ -45,6 +46,8 @@ class Grid:
     slope: Reals
     s_min: Complexes
     s_max: Complexes
+    v_own: Complexes
+    s_own: Complexes
 
     @property
     def buses(self) -> int:

@@ -13,7 +13,8 @@ from pdual.dsl.declarations.known import Known
 from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case, Cost, UnitRow, counted
 
 _FULL_TURN = 360.0
-_DERIVED = ("height", "slope", "usual_cost")  # they say nothing more about a grid whose costs are polynomials
+_OWN = {"v_own", "s_own"}  # no operating point, where a file has no angles
+_DERIVED = {"height", "slope", "usual_cost"}  # they say nothing more about a grid whose costs are polynomials
 
 
 def known_of(case: Case) -> Known:
@@ -58,11 +59,13 @@ def known_of(case: Case) -> Known:
         "usual_cost": usual_cost(case),
         "s_min": [complex(unit.p_min / base, unit.q_min / base) for unit in units],
         "s_max": [complex(unit.p_max / base, unit.q_max / base) for unit in units],
+        "v_own": [cmath.rect(bus.v, math.radians(bus.angle)) for bus in buses],
+        "s_own": [complex(unit.p, unit.q) / base for unit in units],
         "base_mva": base,
     }
-    fingerprint = _fingerprint(sets, {name: value for name, value in fields.items() if name not in _DERIVED})
-    if any(unit.cost.pieces for unit in units):
-        fingerprint = _fingerprint(sets, fields)
+    left_out = set() if any(unit.cost.pieces for unit in units) else _DERIVED
+    left_out = left_out if any(bus.angle for bus in buses) else left_out | _OWN
+    fingerprint = _fingerprint(sets, {name: value for name, value in fields.items() if name not in left_out})
     pieces = tuple(str(number) for number in range(1, width + 1))
     return Known(sets | {"piece": pieces}, fields, fingerprint, _notes(case))
 
@@ -73,24 +76,24 @@ def _pieces(unit: UnitRow, width: int) -> list[tuple[float, float]]:
     return [pieces[min(place, len(pieces) - 1)] for place in range(width)]
 
 
-def usual_cost(case: Case) -> float:
-    """What the grid's own demand costs, $/h, when every unit serves the same share of its capacity.
+def usual_cost(case: Case) -> list[float]:
+    """What the grid's own demand costs, $/h by unit, when every unit serves the same share of its capacity.
 
-    Where that is no positive number (capacities without an end or of 0, costs of 0 or below, a grid that exports), the costs of all
-    units, by their size, each at its share of the demand's size; 1 where nothing costs anything.
+    Where the sum is no positive number (capacities without an end or of 0, costs of 0 or below, a grid that exports), the size of
+    each unit's cost at an equal part of the demand's size; 1 in all where nothing costs anything.
     """
     base, units = case.base_mva, case.live_units
-    demand = sum(complex(bus.p, bus.q) / base for bus in case.live_buses).real
-    capacities = [complex(unit.p_max / base, unit.q_max / base).real for unit in units]
+    demand = sum(bus.p / base for bus in case.live_buses)
+    capacities = [unit.p_max / base for unit in units]
     total = sum(capacities)
     if math.isfinite(total) and total > 0:
         share = demand / total
-        found = sum(_at(unit.cost, share * capacity, base) for unit, capacity in zip(units, capacities, strict=True))
-        if math.isfinite(found) and found > 0:
+        found = [_at(unit.cost, share * capacity, base) for unit, capacity in zip(units, capacities, strict=True)]
+        if 0 < sum(found) < math.inf:
             return found
-    each = sum(abs(bus.p) for bus in case.live_buses) / base / max(len(units), 1)
-    found = sum(abs(_at(unit.cost, sign * each, base)) for unit in units for sign in (1, -1)) / 2
-    return found if math.isfinite(found) and found > 0 else 1.0
+    each = sum(abs(bus.p) for bus in case.live_buses) / base / len(units)
+    found = [(abs(_at(unit.cost, each, base)) + abs(_at(unit.cost, -each, base))) / 2 for unit in units]
+    return found if 0 < sum(found) < math.inf else [1 / len(units)] * len(units)
 
 
 def _at(cost: Cost, power: float, base: float) -> float:

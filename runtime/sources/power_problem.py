@@ -29,6 +29,7 @@ class Problem:
     row_lower: Reals
     row_upper: Reals
     start: Reals
+    own: Reals | None  # the operating point of the grid's file
 
     def variables(self, values: Reals) -> list[Reals]:
         """theta, |v|, p and q of a vector of variables."""
@@ -76,6 +77,7 @@ def optimal_power_flow(grid: Grid) -> Problem:
         np.concatenate([balance, np.full(2 * len(limited), -np.inf), grid.angle_min[angled], np.full(pieces, -np.inf)]),
         np.concatenate([balance, rate, rate, grid.angle_max[angled], np.zeros(pieces)]),
         _flat_start(grid, lower, upper),
+        _own_start(grid, lower, upper),
     )
 
 
@@ -93,7 +95,7 @@ def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
         for made, wanted, sent, received, shunt in zip((p, q), loads, out, into, shunts, strict=True)
     ]
     squares = [_picked(active**2 + reactive**2, limited) for active, reactive in (out, into)]
-    cost = casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2)
+    cost: Any = casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2)
     variables, rows = [theta, size, p, q], [*balance, *squares, _picked(across, angled)]
     if len(grid.bent):
         most = casadi.SX.sym("most", len(grid.bent))
@@ -146,4 +148,14 @@ def _flat_start(grid: Grid, lower: Reals, upper: Reals) -> Reals:
     boxed[: 2 * grid.buses] = False
     start[boxed] = (lower[boxed] + upper[boxed]) / 2
     inside: Reals = np.clip(start, lower, upper)
+    return inside
+
+
+def _own_start(grid: Grid, lower: Reals, upper: Reals) -> Reals | None:
+    """The operating point of the grid's file, inside the box; None where it holds none: a file that does has angles."""
+    angles = np.angle(grid.v_own)
+    if not np.any(angles):
+        return None
+    shape = [angles - angles[grid.slack][0], np.abs(grid.v_own), grid.s_own.real, grid.s_own.imag]
+    inside: Reals = np.clip(np.concatenate([*shape, np.zeros(len(grid.bent))]), lower, upper)
     return inside

@@ -14,7 +14,7 @@ ISOLATED_BUS = 4
 class BusRow:
     """One bus; its shunt ``g`` and ``b`` is in MW and MVAr at 1 p.u.
 
-    ``type``: 1 load, 2 generation, 3 reference, 4 isolated.
+    ``type``: 1 load, 2 generation, 3 reference, 4 isolated. ``v`` and ``angle`` (degrees) are an operating point.
     """
 
     number: int
@@ -25,6 +25,8 @@ class BusRow:
     b: float
     v_max: float
     v_min: float
+    v: float = 1.0
+    angle: float = 0.0
 
 
 @record(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Cost:
 
 @record(frozen=True, slots=True)
 class UnitRow:
-    """One generating unit; ``position`` counts from 1."""
+    """One generating unit; ``position`` counts from 1, ``p`` and ``q`` are an operating point."""
 
     position: int
     bus: int
@@ -49,6 +51,8 @@ class UnitRow:
     p_max: float
     p_min: float
     cost: Cost
+    p: float = 0.0
+    q: float = 0.0
 
     @property
     def label(self) -> str:

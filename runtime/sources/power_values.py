@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 Matrix = list[list[float]]
 
 
-class Cells(list["Value"]):
+@dataclass(frozen=True, slots=True)
+class Cells:
     """A cell array, its entries row by row."""
 
+    entries: tuple[Value, ...]
 
-Value = float | str | Matrix | Cells
+
+Value: TypeAlias = "float | str | Matrix | Cells"
 
 #: Constants that need no assignment.
 CONSTANTS = {
@@ -34,7 +39,7 @@ def matrix_of(value: Value) -> Matrix:
     """A number as a matrix of one entry. Raises Unsure for texts, and where rows differ in length."""
     if isinstance(value, str | Cells):
         raise Unsure("a text is no number")
-    if not isinstance(value, list):
+    if isinstance(value, int | float):
         return [[value]]
     if any(len(row) != len(value[0]) for row in value):
         raise Unsure("the rows of this matrix differ in length")
@@ -50,7 +55,7 @@ def _quotient(x: float, y: float) -> float:
 def _power(x: float, y: float) -> float:
     if x == 0 and y < 0:
         return math.inf
-    found = x**y
+    found: float | complex = x**y
     if isinstance(found, complex):
         raise Unsure("a power is no real number")
     return found
@@ -102,7 +107,9 @@ def applied(name: str, value: Value) -> Value:
 
 
 def transposed(value: Value) -> Value:
-    """Rows as columns."""
+    """Rows as columns; the cells of a list stay in their order."""
+    if isinstance(value, Cells):
+        return value
     return [list(column) for column in zip(*matrix_of(value), strict=True)] if isinstance(value, list) else value
 
 
