@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 AT_CAP = 1e-3
 
 
+def is_at_cap(multipliers: Tensor, caps: Tensor) -> Tensor:
+    """Where multipliers can grow no further: what is optimal may be larger there."""
+    found: Tensor = multipliers.abs() >= (1 - AT_CAP) * caps
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The entries of n rows, [n, columns] each.
@@ -48,7 +54,7 @@ class Profile:
         scaled = torch.where(live, torch.where(equal, residuals.abs(), residuals.clamp(min=0)), 0.0)
         at_cap = None
         if found.multipliers is not None and caps is not None:
-            at_cap = live & (found.multipliers.abs() >= (1 - AT_CAP) * caps)
+            at_cap = live & is_at_cap(found.multipliers, caps)
         return cls(
             layout,
             scaled * torch.tensor(factors(layout), dtype=residuals.dtype, device=residuals.device),

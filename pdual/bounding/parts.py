@@ -68,6 +68,11 @@ class Objective:
         """B0: the largest |value|."""
         return max(abs(self.range.lo), abs(self.range.hi))
 
+    @property
+    def width(self) -> float:
+        """V0: the largest value less the smallest; over the Slater margin it bounds the multipliers of an optimum."""
+        return self.range.hi - self.range.lo
+
 
 def part_constants(graph: Graph) -> list[Constants]:
     """The constants of every part of every data set."""

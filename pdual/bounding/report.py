@@ -97,7 +97,7 @@ def numbers(given: Mapping[str, str]) -> dict[str, float]:
 def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> dict[str, float]:
     return {
         "B0": objective.bound,
-        "V0": objective.range.hi - objective.range.lo,
+        "V0": objective.width,
         "B": fsum(part.entries * part.bound for part in parts),
         "L0": objective.lipschitz,
         "LC": fsum(part.lipschitz_caps for part in parts),
@@ -114,12 +114,11 @@ def _derived(parts: Sequence[Constants], objective: Objective, rho: float) -> di
 def _advice(parts: Sequence[Constants], objective: Objective, known: Mapping[str, float]) -> Iterator[str]:
     yield from scaling_advice(parts)
     margin = known.get("s", 0.0)
-    width = objective.range.hi - objective.range.lo
     # An equality has multipliers of both signs, and s says nothing of averages.
     signed = any(part.equality or part.average for part in parts)
-    if margin > 0 and isfinite(width) and parts and not signed:
+    if margin > 0 and isfinite(objective.width) and parts and not signed:
         yield (
-            f"optimal multipliers of a row sum to at most {width / margin:.6g} in the mean over rows: (largest - smallest objective) / s;"
+            f"optimal multipliers of a row sum to at most {objective.width / margin:.6g} in the mean over rows: (largest - smallest objective) / s;"
             " a single row may need a larger one, and a cap above this may bind there"
         )
 

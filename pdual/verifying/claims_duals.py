@@ -23,6 +23,7 @@ from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
 from pdual.runtime.features import FeatureCache, Features
 from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.profile import is_at_cap
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.dual_numbers import WIDTH, Numbers, clip, doubles, over_plans, same
@@ -378,6 +379,12 @@ def check_optima(subject: Subject, case: Case) -> None:
         found = float(lam[row, column])
         if abs(found - float(expected[row, column])) > 1e-6 * (1 + abs(float(expected[row, column]))):
             raise Fallen(f"{name} ends at {found:.10g}, and the optimum has {float(expected[row, column]):.10g}")
+        # Without a cap the optimum has z, or [z]_+: a table that is short of it is no reference, and has to be known by its cap.
+        uncapped = float(z[row, column]) if given.equal[column] else max(float(z[row, column]), 0.0)
+        if abs(found - uncapped) > 1e-5 * (1 + abs(uncapped)) and not bool(
+            is_at_cap(lam, given.bounds.high)[row, column]
+        ):
+            raise Fallen(f"{name} is {found:.10g}, {uncapped:.10g} without a cap, and does not count as at its cap")
 
 
 CLAIMS = (

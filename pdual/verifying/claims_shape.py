@@ -101,7 +101,7 @@ def _farthest(apart: list[float], calls: int) -> float:
 def check_bowl(subject: Subject, case: Case) -> None:
     """Half way between two points the objective is below the mean by mu / 8 |p - q|^2: p and q are what all calls of a row say, of constraints too."""
     assert isinstance(case, RowsCase)
-    claimed = _objective(subject)
+    claimed = objective_of(subject)
     if claimed.strong <= 0 or claimed.data != (case.data,):
         raise Undefined("no strong convexity is claimed")
     session = subject.session(case)
@@ -120,7 +120,8 @@ def check_bowl(subject: Subject, case: Case) -> None:
             )
 
 
-def _objective(subject: Subject) -> Objective:
+def objective_of(subject: Subject) -> Objective:
+    """The constants of the objective of a spec, derived once."""
     found: Objective | None = subject.__dict__.get("_objective")
     if found is None:
         found = subject.__dict__["_objective"] = objective_constants(subject.graph)

@@ -203,6 +203,7 @@ solve { rho = 20 }
         ("(f(r.a) - 0.5)^2 + 3 * f(r.b)^2", "f(r.a) + f(r.b)", 2.0),
         ("(f(r.a) - 0.5)^2", "f(f(r.a))", 0.0),
         ("(f(r.a) - f(r.b))^2", "f(r.b)", 0.0),
+        ("(f(r.a) - 0.5)^2 + f(f(r.a))^2", "f(f(r.a))", 2.0),
     ],
 )
 def test_calls_count_not_models(objective: str, constraint: str, mu: float, here: Path, capsys):
@@ -223,3 +224,66 @@ def test_the_gap_takes_the_width_of_an_objective_of_both_signs(here: Path, capsy
     formula = next(item["formula"] for item in found["certificate"] if item["name"] == "sensitivity")
     assert "L1*V0/s" in formula
     assert "B0" not in formula
+
+
+@pytest.mark.parametrize(("read", "mu"), [("f(r.a)", 2.0), ("f(r.b)", 0.0), ("features(f(r.b))", 0.0), ("r.b", 2.0)])
+def test_a_call_that_only_a_dual_reads_is_a_prediction_too(read: str, mu: float, here: Path, capsys):
+    """Where it is flat, a minimiser of the Lagrangian may say anything there, and its multipliers are others."""
+    text = (
+        CALLS.replace("OBJECTIVE", "(f(r.a) - 0.5)^2")
+        .replace("CONSTRAINT", "f(r.a)")
+        .replace("linear()", "mlp(hidden = [2])")
+    )
+    (here / "qp.pdual").write_text(text.replace("pointwise(cap = 3)", f"learned(linear(), on = {read}, cap = 3)"))
+    found = say(capsys, "bounds", "qp.pdual", "--json").json["bounds"]
+    assert found["objective"]["strong"] == pytest.approx(mu, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "derived"), [("f(r.a)", True), ("f(r.a) + f(r.b)", True), ("f(f(r.a))", False), ("f(r.b + 2 * f(r.a))", False)]
+)  # fmt: skip
+def test_functions_of_functions_are_no_convex_class(constraint: str, derived: bool, here: Path, capsys):
+    text = CALLS.replace("in [-1, 1] = linear()", "= linear()").replace("OBJECTIVE", "f(r.a)^2")
+    (here / "qp.pdual").write_text(text.replace("CONSTRAINT", constraint))
+    found = say(capsys, "bounds", "qp.pdual", "--json").json["bounds"]
+    assert (found["constants"].get("nuH") == 0) == derived
+
+
+def test_the_gap_of_an_objective_of_both_signs_is_this_number(here: Path, capsys):
+    """By hand: f in [-1, 1], L0 = 5, the row -f - 0.5 over its feasible range 1.5, the objective in [-4, 4.5]; s = 0.3, nuH = 0.1."""
+    text = CALLS.replace("scale 1: CONSTRAINT <= 0.1", ": -f(r.a) <= 0.5").replace(
+        "OBJECTIVE", "0.5 * f(r.a)^2 + 4 * f(r.a)"
+    )
+    (here / "qp.pdual").write_text(text)
+    known = knowing("s=0.3", "nuH=0.1", "nuPhi=0", "zeta0=0", "zeta=0", "zetaL=0")
+    found = say(capsys, "bounds", "qp.pdual", "--json", *known).json["bounds"]
+    (slack,) = [item["value"] for item in found["certificate"] if item["name"] == "sensitivity"]
+    assert slack == pytest.approx((5 + 8.5 / 1.5 / 0.3) * 0.1, rel=1e-6)
+    assert slack == pytest.approx(2.39, abs=0.005)
+
+
+@pytest.mark.usefixtures("here")
+def test_multipliers_are_told_of_in_the_mean_and_one_row_needs_far_more(here: Path, capsys):
+    """f(o) = a + b o <= c by row, where one row of 200 has c = 0 and all others 1.5, which never binds: CVXPY's multipliers."""
+    rows = 200
+    o, c = np.linspace(-1, 1, rows), np.full(rows, 1.5)
+    c[rows // 2] = 0.0
+    a, b, worst = cvxpy.Variable(), cvxpy.Variable(), cvxpy.Variable()
+    told = a + b * o
+    constraints = [told <= c]
+    cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(told - 1) / rows), constraints).solve(solver=cvxpy.CLARABEL)
+    prices = rows * constraints[0].dual_value  # of the mean over rows
+    within = [told >= -1, told <= 1.5, told - c <= -worst]
+    margin = float(cvxpy.Problem(cvxpy.Maximize(worst), within).solve(solver=cvxpy.CLARABEL))
+    text = CALLS.replace("{ a: real in [-1, 1],", "{ a: real in [-1, 1], c: real in [0, 1.5],").replace(
+        "-1, 1] = linear", "-1, 1.5] = linear"
+    )
+    (here / "qp.pdual").write_text(
+        text.replace("OBJECTIVE", "(f(r.a) - 1)^2").replace("CONSTRAINT <= 0.1", "f(r.a) <= r.c")
+    )
+    said = say(capsys, "bounds", "qp.pdual", *knowing(f"s={margin}"))
+    most = 4.0 / margin
+    assert f"optimal multipliers of a row sum to at most {most:.6g} in the mean over rows" in said.out
+    assert "a single row may need a larger one" in said.out
+    assert prices.mean() <= most
+    assert prices.max() > 40 * most

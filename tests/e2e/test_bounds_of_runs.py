@@ -12,10 +12,11 @@ import torch
 from running import Said, say
 
 import pdual
+from pdual.runtime.duals.pointwise import PointwiseStore
 
 SPEC = """problem ceilings "A curve under a ceiling that moves with the row"
 param most = 2.0
-param cap = 4.0
+param cap = 12.0
 data points = csv("points.csv", split = [0.75, 0, 0.25]) { x: real in [-1, 1], top: real in [0.5, 2] }
 model f(x: real) -> real in [-2, 2] = mlp(hidden = [8])
 over p in points {
@@ -146,6 +147,54 @@ def test_complexities_are_those_of_the_weights(capsys):
     estimate = (norm * float(hidden.norm()) + offset * root) / rows * slope / 2
     assert 0.6 * estimate <= found["R", "estimate"]["value"] <= 1.1 * estimate
     assert not found["R", "estimate"]["used"]
+
+
+def test_one_row_at_the_cap_of_a_reference_makes_it_none(capsys):
+    """The optimal multiplier of that row may be any larger one: |lam_phi - lam| says nothing then, 0 least of all."""
+    from pdual.bounding.distance import distance
+
+    mine, theirs = restored("run"), restored("pointwise")
+    (lane,) = theirs.run.lanes
+    (store,) = [store for store in lane.multipliers.stores if isinstance(store, PointwiseStore)]
+    table = store.state()["table"]
+    table *= 0.5
+    assert distance(mine, [("pointwise", theirs)]).used
+    table[3, 1] = 12.0  # its cap
+    found = distance(mine, [("pointwise", theirs)])
+    assert not found.used
+    assert found.method.startswith("no reference: `pointwise` is at its cap in floor")
+    table[3, 1] = 12.0 * 0.99
+    assert distance(mine, [("pointwise", theirs)]).used
+
+
+def test_a_cap_that_binds_on_both_sides_is_no_distance_of_0(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+    """min (x - z)^2 under x <= -0.9: multipliers of 0.36 to 0.38, scaled by 0.1, and both runs end at a cap of 0.1."""
+    (tmp_path / "z.csv").write_text("z\n" + "".join(f"{0.9 + 0.005 * n}\n" for n in range(20)))
+    (tmp_path / "cap.pdual").write_text(
+        """problem cap "the cap binds"
+data rows = csv("z.csv", split = [1.0, 0, 0]) { z: real in [0.9, 1] }
+model f(z: real) -> real in [-1, 1] = mlp(hidden = [8])
+over r in rows {
+  minimize (f(r.z) - r.z)^2
+  subject to
+    c: f(r.z) <= -0.9
+  dual c = learned(mlp(hidden = [8]), on = r.z, cap = 0.1)
+}
+solve { outer = 8, rho = 0.1, descent = adam(lr = 1e-2, batch = 20, epochs = 1), ascent = adam(lr = 1e-1, batch = 20, steps = 60) }
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+    pdual.load("cap.pdual").solve(out="learned")
+    pdual.load("cap.pdual", dual="pointwise").solve(out="pointwise")
+    said = say(capsys, "bounds", "--run", "learned", "--reference", "pointwise", "--json")
+    found = estimates(said)["nuPhi", "estimate"]
+    assert found["value"] < 0.01
+    assert not found["used"]
+    assert "is at its cap in c" in found["method"]
+    assert "nuPhi" not in said.json["bounds"]["constants"]
+    (delta,) = [item for item in said.json["bounds"]["certificate"] if item["name"] == "Delta_D"]
+    assert delta["value"] is None
+    assert "nuPhi" in delta["missing"]
 
 
 def test_what_is_measured_fills_the_certificate_and_what_is_given_counts_more(capsys):
