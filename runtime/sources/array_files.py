@@ -106,7 +106,8 @@ def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, A
         warnings.simplefilter("ignore")
         array = npy.read_array(file, allow_pickle=False)
     if kind.kind in "fc" and kind.itemsize > (16 if kind.kind == "c" else 8):
-        return array.astype(np.complex128 if kind.kind == "c" else np.float64)
+        with np.errstate(all="ignore"):  # what does not fit becomes infinite, and is refused as such
+            return array.astype(np.complex128 if kind.kind == "c" else np.float64)
     if kind.kind == "S":
         return np.char.decode(array, "utf-8")
     array = array.astype(kind.newbyteorder("="), copy=False)
