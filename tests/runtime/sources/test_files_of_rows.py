@@ -277,3 +277,30 @@ def test_half_a_letter_where_no_text_is_wanted_is_refused(tmp_path: Path, kind: 
     with pytest.raises(Refusal) as refused:
         read_fields(SourceContext(fields={"c": field}, sets={"level": ("low", "high")}), tmp_path / "a.jsonl", {"c"})
     assert refused.value.diagnostics[0].code == "PD535"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("|S0", "(1000000000,)"), ("<U0", "(1000000000,)"), ("<f8", "(1000000000, 0)")]
+)
+@pytest.mark.parametrize("field", "xktnb")
+def test_rows_without_a_byte_are_refused_at_once(tmp_path: Path, kind: str, shape: str, field: str) -> None:
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr(f"{field}.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+    assert reason(tmp_path / "a.npz", field)[0] == "PD533"
+
+
+def test_tensors_without_a_byte_are_refused_at_once(tmp_path: Path) -> None:
+    head = b'{"x":{"dtype":"F64","shape":[1000000000,0],"data_offsets":[0,0]}}'
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(head)) + head)
+    assert reason(tmp_path / "a.safetensors", "x") == ("PD533", "the rows of its tensor `x` hold nothing")
+
+
+def test_a_column_that_is_one_value_again_and_again_is_not_unpacked(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"x": pyarrow.nulls(3_000_000)}), tmp_path / "a.parquet")
+    assert reason(tmp_path / "a.parquet", "x")[1].startswith("its head claims 3,000,000 values of a column")
+    parquet.write_table(pyarrow.table({"x": np.ones(50_000)}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", "x")["x"] == [1.0] * 50_000
