@@ -208,6 +208,12 @@ def _expand(node: syntax.Call, definition: syntax.Def, scope: Scope) -> TypedExp
     arguments = [_argument(argument.value, scope) for argument in node.arguments]
     if not check_count(node, name, len(parameters), signature, scope):
         return unknown(node.span)
+    broken = tuple(isinstance(argument, BrokenEntity) for argument in arguments)
+    if any(broken):
+        # What the body itself has wrong is told at the first of these calls.
+        if (name, broken) in scope.context.broken_calls:
+            return unknown(node.span)
+        scope.context.broken_calls.add((name, broken))
     if name in scope.expanding:
         return unknown(node.span)  # recursion is reported where the definitions are
     scope.context.expansions += 1

@@ -1,10 +1,12 @@
-"""How many operations stand on top of each other in a value: what walks it by recursion needs as much room."""
+"""How many operations stand on top of each other in a value, and how many it has written out: what walks it by recursion needs as much
+room, and as much time.
+"""
 
 from __future__ import annotations
 
-from pdual.dsl.checking.scope import Context
+from pdual.dsl.checking.scope import Context, Extent
 from pdual.dsl.checking.walking import children
-from pdual.dsl.typed import LetRef, TypedExpression
+from pdual.dsl.typed import Apply, LetRef, TypedExpression
 
 
 def height_of(expression: TypedExpression, context: Context) -> int:
@@ -25,3 +27,15 @@ def height_of(expression: TypedExpression, context: Context) -> int:
             waiting.append((item, True))
             waiting.extend((child, False) for child in below)
     return found[id(expression)]
+
+
+def extent_of(expression: TypedExpression, context: Context) -> Extent:
+    """The extent of an expression; what is inside it was measured before it."""
+    known = context.extents.get(id(expression))
+    if known is not None:
+        return known[1]
+    inside = [extent_of(child, context) for child in children(expression)]
+    is_product = isinstance(expression, Apply) and expression.operation in ("multiply", "divide")
+    found = Extent(1 + sum(item.size for item in inside), sum(item.factors for item in inside) if is_product else 1)
+    context.extents[id(expression)] = expression, found  # kept alive: its identity is the key
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import Entity
@@ -31,9 +31,11 @@ from pdual.dsl.types import UNKNOWN
 #: The set that stands for one that was already reported.
 UNKNOWN_SET = "?"
 
-#: How deep expressions may nest, functions of the spec expanded, and how many of those are expanded in all.
+#: How deep expressions may nest, functions of the spec expanded, how many of those are expanded in all, and how many operations one
+#: expression then has.
 DEEPEST = 200
 MOST_EXPANSIONS = 20_000
+LARGEST = 10_000
 #: How many operations may be applied on top of each other, through all lets.
 HIGHEST = 1_000
 
@@ -74,6 +76,15 @@ class Tables:
         return {name: param.value for name, param in self.params.items()}
 
 
+class Extent(NamedTuple):
+    """How many operations an expression has with its functions written out, and how many factors if it is a product: these are
+    multiplied one by one. An argument counts wherever it stands, a let once.
+    """
+
+    size: int
+    factors: int
+
+
 @dataclass
 class Context:
     """What every step shares."""
@@ -92,6 +103,10 @@ class Context:
     files: list[NamedFile] = field(default_factory=list)  # that the spec names itself
     lets: list[tuple[syntax.Name, tuple[int, ...]]] = field(default_factory=list)  # every let with its definitions
     lets_to_come: dict[str, syntax.Let] = field(default_factory=dict)  # the let in hand and those below it, by name
+    extents: dict[int, tuple[TypedExpression, Extent]] = field(default_factory=dict)  # by `id`
+    broken_calls: set[tuple[str, tuple[bool, ...]]] = field(
+        default_factory=set
+    )  # of functions, by which arguments were refused
     heights: dict[int, int] = field(default_factory=dict)  # of lets, with all that they are built on, by identity
     expansions: int = 0
     _identities: count[int] = field(default_factory=lambda: count(1))

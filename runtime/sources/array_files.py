@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 #: What deflate makes of one byte at most, and what a head may add.
-_DENSEST, _HEAD = 1_100, 100_000
+DENSEST, HEAD = 1_100, 100_000
 _HEADS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 #: What zipfile, zlib and numpy raise for a file that is damaged, encrypted or packed in a way that they do not know.
@@ -99,14 +99,17 @@ def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, A
         raise ValueError(f"it holds records of {', '.join(kind.names)}: save each as an array of its own")
     if not shape:
         raise ValueError("it is one value and has no rows")
-    needed = prod(shape) * kind.itemsize
-    if needed > there or item.file_size > item.compress_size * _DENSEST + _HEAD:
+    if not prod(shape[1:]):
+        raise ValueError("its rows hold nothing")
+    needed = prod(shape) * max(1, kind.itemsize)  # of no bytes there could be any number
+    if needed > there or item.file_size > item.compress_size * DENSEST + HEAD:
         raise ValueError(f"its head claims {needed:,} bytes, and {min(there, item.compress_size):,} are there")
     with archive.open(item) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         array = npy.read_array(file, allow_pickle=False)
     if kind.kind in "fc" and kind.itemsize > (16 if kind.kind == "c" else 8):
-        return array.astype(np.complex128 if kind.kind == "c" else np.float64)
+        with np.errstate(all="ignore"):  # what does not fit becomes infinite, and is refused as such
+            return array.astype(np.complex128 if kind.kind == "c" else np.float64)
     if kind.kind == "S":
         return np.char.decode(array, "utf-8")
     array = array.astype(kind.newbyteorder("="), copy=False)

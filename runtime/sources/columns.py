@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
-from pdual.runtime.sources.array_files import DAMAGED, Arrays
+from pdual.runtime.sources.array_files import DAMAGED, DENSEST, HEAD, Arrays
 from pdual.runtime.sources.text_files import json_lines, separated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -59,10 +59,21 @@ def _parquet(path: Path) -> Columns:
     from pyarrow import ArrowException, parquet
 
     try:
+        with parquet.ParquetFile(path) as file:
+            _check_claims(file.metadata, path.stat().st_size)
         table = parquet.read_table(path)
     except ArrowException as error:
         raise ValueError(str(error)) from None
     return Lazy({name: functools.partial(_pylist, table, name) for name in table.column_names})
+
+
+def _check_claims(head: Any, size: int) -> None:
+    """Raises ValueError where a few bytes are said to hold very many values: one value repeated takes no room in this format."""
+    groups = [head.row_group(place) for place in range(head.num_row_groups)]
+    for column in range(head.num_columns):
+        claimed = max(head.num_rows, sum(group.column(column).num_values for group in groups))
+        if claimed > size * DENSEST + HEAD:
+            raise ValueError(f"its head claims {claimed:,} values of a column, and {size:,} bytes are there")
 
 
 def _pylist(table: Any, name: str) -> list[Any]:
@@ -86,6 +97,8 @@ def _tensor(path: Path, name: str) -> Any:
 
     with safe_open(path, "pt") as file:
         tensor = file.get_tensor(name)
+    if tensor.ndim and tensor.shape[0] and not tensor.numel():
+        raise ValueError(f"the rows of its tensor `{name}` hold nothing")
     return (tensor.double() if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 

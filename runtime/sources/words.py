@@ -44,9 +44,14 @@ def advice(field: TypedField, values: Sequence[Any], bad: Sequence[int], sets: M
     if fits is not None:
         return found | {"retyped": retyped}
     declaration = f"set {name} = {{ {', '.join(words)} }}"
-    if parse(Source("", f"problem p\n{declaration}\n"))[1]:  # members are names, and no words of the language
+    if not _is_spec(declaration):  # members are names, and no words of the language
         return found | {"unnamed": True}
     return found | {"declaration": declaration, "retyped": retyped}
+
+
+def _is_spec(declaration: str) -> bool:
+    """Whether a spec may say this. Names are of ASCII: what is not is never parsed, since JSON can write halves of letters."""
+    return declaration.isascii() and not parse(Source("", f"problem p\n{declaration}\n"))[1]
 
 
 def _of_a_set(name: str, value: Any, labels: Sequence[str]) -> Facts:
@@ -56,7 +61,7 @@ def _of_a_set(name: str, value: Any, labels: Sequence[str]) -> Facts:
     shown = ", ".join(f"`{label}`" for label in labels[:SHOWN]) + (", ..." if len(labels) > SHOWN else "")
     near = nearest(word, labels)
     grown = f"set {name} = {{ {', '.join((*labels, word))} }}"
-    fits = near is None and len(labels) < MOST and not parse(Source("", f"problem p\n{grown}\n"))[1]
+    fits = near is None and len(labels) < MOST and _is_spec(grown)
     return {"set": name, "members": shown, "near": near, "declaration": grown if fits else None}
 
 

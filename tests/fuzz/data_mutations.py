@@ -50,6 +50,7 @@ STATEMENTS: Sequence[bytes] = (
 #: Entries of an array's head.
 HEADS: Sequence[str] = (
     "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }", "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 5), }",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 0), }",
     "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }", "{'descr': '<f8', 'fortran_order': False, 'shape': (2, -2), }",
     "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }", "{}", "[]", "", "(" * 500,
     "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296, 4294967296), }", "{'descr': '|V8'}", "-" * 5000 + "1",

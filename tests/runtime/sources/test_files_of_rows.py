@@ -15,7 +15,7 @@ import torch
 
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedField
-from pdual.dsl.types import TEXT, ArrayType, Kind
+from pdual.dsl.types import TEXT, ArrayType, Kind, MemberOf
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.table import read_fields
 
@@ -240,3 +240,67 @@ def test_ids_that_are_written_otherwise_are_others(tmp_path: Path) -> None:
     assert _ids(tmp_path / "a.npz") == found
     np.savez(tmp_path / "a.npz", k=np.array([1234, 2**63], np.uint64))
     assert _ids(tmp_path / "a.npz") == [1234, found[written.index(str(2**63))]]
+
+
+def test_numbers_that_are_no_letters_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", t=np.array([65, 2**31], np.uint32).view("<U1"))
+    code, told = reason(tmp_path / "a.npz", "t")
+    assert (code, "no letters" in told) == ("PD533", True)
+
+
+@pytest.mark.parametrize("head", ["(((", "{'descr': '<f8', 'fortran_order': False, 'shape': (2L,)", "-" * 5000 + "1"])
+def test_a_head_that_is_no_head_is_refused(tmp_path: Path, head: str) -> None:
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head) + 1) + head.encode() + b"\n" + b"\0" * 16
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", content)
+    assert reason(tmp_path / "a.npz", "x")[0] == "PD533"
+
+
+def test_an_array_that_python_2_wrote_is_read(tmp_path: Path) -> None:
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2L,), }\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr(
+            "x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + struct.pack("<2d", 1.5, 2.0)
+        )
+    assert read(tmp_path / "a.npz", "x")["x"] == [1.5, 2.0]
+
+
+def test_arrays_where_texts_are_wanted_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", t=np.array([["a", "b"], ["c", "d"]]))
+    assert reason(tmp_path / "a.npz", "t") == ("PD535", "rows 0, 1")
+
+
+@pytest.mark.parametrize("kind", [Kind.REAL, MemberOf("level")])
+def test_half_a_letter_where_no_text_is_wanted_is_refused(tmp_path: Path, kind: Any) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"c": "\\ud800"}\n{"c": "\\ud800"}\n')
+    field = TypedField("c", ArrayType(kind), None, None)
+    with pytest.raises(Refusal) as refused:
+        read_fields(SourceContext(fields={"c": field}, sets={"level": ("low", "high")}), tmp_path / "a.jsonl", {"c"})
+    assert refused.value.diagnostics[0].code == "PD535"
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("|S0", "(1000000000,)"), ("<U0", "(1000000000,)"), ("<f8", "(1000000000, 0)")]
+)
+@pytest.mark.parametrize("field", "xktnb")
+def test_rows_without_a_byte_are_refused_at_once(tmp_path: Path, kind: str, shape: str, field: str) -> None:
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr(f"{field}.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+    assert reason(tmp_path / "a.npz", field)[0] == "PD533"
+
+
+def test_tensors_without_a_byte_are_refused_at_once(tmp_path: Path) -> None:
+    head = b'{"x":{"dtype":"F64","shape":[1000000000,0],"data_offsets":[0,0]}}'
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(head)) + head)
+    assert reason(tmp_path / "a.safetensors", "x") == ("PD533", "the rows of its tensor `x` hold nothing")
+
+
+def test_a_column_that_is_one_value_again_and_again_is_not_unpacked(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"x": pyarrow.nulls(3_000_000)}), tmp_path / "a.parquet")
+    assert reason(tmp_path / "a.parquet", "x")[1].startswith("its head claims 3,000,000 values of a column")
+    parquet.write_table(pyarrow.table({"x": np.ones(50_000)}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", "x")["x"] == [1.0] * 50_000
