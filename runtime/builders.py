@@ -16,5 +16,6 @@ def load_knowns(spec: typed.TypedSpec, context: SourceContext) -> Mapping[str, K
     knowns: dict[str, Known] = {}
     for given in spec.givens:
         build = named(sources()[given.source].builder)
-        knowns[given.name] = build(given.settings, replace(context, span=given.span, knowns=knowns))
+        fields = {field.name: field for field in given.fields}
+        knowns[given.name] = build(given.settings, replace(context, span=given.span, knowns=knowns, fields=fields))
     return knowns

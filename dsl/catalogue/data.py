@@ -61,7 +61,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         "PD509",
-        "{units} of `{file}` should have a polynomial cost of degree 2 at most, found {found}",
+        "{units} of `{file}` should have a polynomial cost of degree 2 at most, or a convex piecewise linear one, found {found}",
         label="named here",
     ),
     Entry(
@@ -129,6 +129,22 @@ ENTRIES: tuple[Entry, ...] = (
         "`{given}` should be a power grid, it lacks {missing}",
         label="used here",
         help=("declare it with `given {given} = power.case(...)`",),
+    ),
+    Entry(
+        "PD521",
+        "`{file}` has {tables}, which optimal power flow here does not model",
+        label="named here",
+        notes=("the optimum may depend on {pronoun}",),
+        help=("take {pronoun} out of the file where the optimum is meant without {pronoun}",),
+    ),
+    Entry(
+        "PD522",
+        "{units} of `{file}` have piecewise linear costs, and the spec does not read {missing}",
+        label="named here",
+        notes=("a unit costs `c0 + c1 p + c2 p^2` and the largest of `height + slope p` over its pieces",),
+        help=(
+            "declare `set piece` and `height, slope: real[gen, piece]`, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))`",
+        ),
     ),
     Entry(
         "PD530",

@@ -43,7 +43,7 @@ def _on(element: Element, axis: str) -> ArrayType:
 
 
 _CASE = Offer(
-    sets=("bus", "gen", "branch"),
+    sets=("bus", "gen", "branch", "piece"),
     fields=(
         ("at", _on(MemberOf("bus"), "gen")),
         ("source", _on(MemberOf("bus"), "branch")),
@@ -63,8 +63,13 @@ _CASE = Offer(
         ("c0", _on(Kind.REAL, "gen")),
         ("c1", _on(Kind.REAL, "gen")),
         ("c2", _on(Kind.REAL, "gen")),
+        ("height", ArrayType(Kind.REAL, (SetAxis("gen"), SetAxis("piece")))),
+        ("slope", ArrayType(Kind.REAL, (SetAxis("gen"), SetAxis("piece")))),
+        ("usual_cost", _on(Kind.REAL, "gen")),
         ("s_min", _on(Kind.COMPLEX, "gen")),
         ("s_max", _on(Kind.COMPLEX, "gen")),
+        ("v_own", _on(Kind.COMPLEX, "bus")),
+        ("s_own", _on(Kind.COMPLEX, "gen")),
         ("base_mva", REAL),
     ),
 )

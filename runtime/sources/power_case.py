@@ -10,12 +10,13 @@ from typing import Any
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.sources_power import PowerCaseSettings
+from pdual.dsl.diagnostics import refuse
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.power_checks import check_case
 from pdual.runtime.sources.power_files import SHIPPED_CASES, find_case
 from pdual.runtime.sources.power_network import known_of
 from pdual.runtime.sources.power_notes import with_counts
-from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, UnitRow
+from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, Cost, UnitRow, enumerated, named
 
 
 def load_case(settings: Settings, context: SourceContext) -> Known:
@@ -28,7 +29,18 @@ def load_case(settings: Settings, context: SourceContext) -> Known:
     place = find_case(settings.name, context.folder, context.span)
     case = shipped_case(settings.name) if place is None else _read(place, settings.name, context)
     check_case(case, context.span)
+    _check_pieces(case, context)
     return with_counts(known_of(case))
+
+
+def _check_pieces(case: Case, context: SourceContext) -> None:
+    """Refuses a spec that reads the polynomials of costs and not the pieces that this case has beside them."""
+    bent = [unit.label for unit in case.live_units if unit.cost.pieces]
+    polynomials, pieces = {"c0", "c1", "c2"} & set(context.fields), {"height", "slope"} - set(context.fields)
+    if bent and polynomials and pieces:
+        raise refuse(
+            "PD522", context.span, file=case.file, units=named(bent, "unit"), missing=enumerated(sorted(pieces))
+        )
 
 
 def shipped_case(name: str) -> Case:
@@ -46,7 +58,7 @@ def shipped_case(name: str) -> Case:
 
 
 def _read(place: Path, name: str, context: SourceContext) -> Case:
-    # pandas comes with the reader: a spec on the shipped case must not pay for it
+    # a spec on the shipped case must not pay for the reader
     from pdual.runtime.sources.power_matpower import read_matpower
 
     return read_matpower(place, name, context.span)
@@ -62,8 +74,8 @@ def _bus(row: dict[str, float]) -> BusRow:
 
 
 def _unit(position: int, row: dict[str, float]) -> UnitRow:
-    values = (row[name] for name in ("Qmax", "Qmin", "Pmax", "Pmin", "c2", "c1", "c0"))
-    return UnitRow(position, int(row["bus"]), row["status"] > 0, *values)
+    values = (row[name] for name in ("Qmax", "Qmin", "Pmax", "Pmin"))
+    return UnitRow(position, int(row["bus"]), row["status"] > 0, *values, Cost(row["c2"], row["c1"], row["c0"]))
 
 
 def _branch(row: dict[str, float]) -> BranchRow:

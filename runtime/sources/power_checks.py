@@ -14,7 +14,7 @@ def check_case(case: Case, span: Span) -> None:
     """Raises a Refusal with everything that is wrong.
 
     PD505 a limit below 0, PD506 unknown bus, PD507 not one reference bus, PD508 limits that cross, PD510 a
-    bus twice, PD511 a branch without impedance, PD512 buses out of reach, PD514 no unit or branch in service.
+    bus twice, PD511 a branch without impedance, PD512 buses out of reach, PD514 no unit in service.
     """
     found = Collector()
     _check_bus_numbers(case, span, found)
@@ -49,9 +49,8 @@ def _check_places(case: Case, span: Span, found: Collector) -> None:
 
 
 def _check_service(case: Case, span: Span, found: Collector) -> None:
-    for element, rows in (("unit", case.live_units), ("branch", case.live_branches)):
-        if not rows:
-            found.add("PD514", span, file=case.file, element=element)
+    if not case.live_units:
+        found.add("PD514", span, file=case.file, element="unit")
 
 
 def _check_connection(case: Case, span: Span, found: Collector) -> None:
@@ -63,7 +62,7 @@ def _check_connection(case: Case, span: Span, found: Collector) -> None:
         return
     reached = _reached(references[0], case.live_branches)
     apart = [str(bus.number) for bus in case.live_buses if bus.number not in reached]
-    if apart and case.live_branches:
+    if apart:
         found.add("PD512", span, file=case.file, buses=named(apart, "bus", "buses"))
 
 

@@ -20,6 +20,8 @@ class Grid:
 
     [bus]: load, shunt, v_min, v_max, slack. [branch]: source, target, series, charge_source, charge_target,
     tap, rate, angle_min, angle_max. [gen]: at, c0, c1, c2 ($/h of active power in per unit), s_min, s_max.
+    v_own [bus] and s_own [gen] are the operating point of the file, a start for the solver.
+    [gen, piece]: height, slope; the largest of ``height + slope p`` over the pieces is part of the cost.
     """
 
     at: Integers
@@ -40,8 +42,12 @@ class Grid:
     c0: Reals
     c1: Reals
     c2: Reals
+    height: Reals
+    slope: Reals
     s_min: Complexes
     s_max: Complexes
+    v_own: Complexes
+    s_own: Complexes
 
     @property
     def buses(self) -> int:
@@ -53,6 +59,11 @@ class Grid:
         """Number of generating units."""
         return len(self.at)
 
+    @property
+    def bent(self) -> Integers:
+        """The units whose cost has more than flat pieces."""
+        return np.flatnonzero((self.slope != 0).any(axis=1) | (self.height != 0).any(axis=1))
+
 
 def lacking(known: Known) -> list[str]:
     """The fields that a grid needs and this structure does not have."""
@@ -61,4 +72,7 @@ def lacking(known: Known) -> list[str]:
 
 def grid_of(known: Known) -> Grid:
     """The arrays of a ``power.case``."""
-    return Grid(**{field.name: np.asarray(known.fields[field.name]) for field in fields(Grid)})
+    arrays = {field.name: np.asarray(known.fields[field.name]) for field in fields(Grid)}
+    for name in ("source", "target"):  # a grid may have no branch
+        arrays[name] = arrays[name].astype(np.int64)
+    return Grid(**arrays)

@@ -1,19 +1,19 @@
-"""Reads MATPOWER case files (version 2): the matrices by ``matpowercaseframes``, the checks by itself."""
+"""Reads MATPOWER case files of version 1 and 2: what they assign, and whether it is what an optimal power flow needs."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-from matpowercaseframes.reader import parse_file
 
 from pdual.dsl.diagnostics import Collector, Refusal, refuse
 from pdual.dsl.spans import Span
 from pdual.runtime.sources.power_costs import read_costs
-from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, UnitRow, enumerated, named
+from pdual.runtime.sources.power_statements import File, carry_out
+from pdual.runtime.sources.power_tables import BranchRow, BusRow, Case, Cost, UnitRow, enumerated, named
+from pdual.runtime.sources.power_tokens import Unreadable
+from pdual.runtime.sources.power_values import Cells, Value
 
 # The columns that an optimal power flow reads, by their position in the format.
 _COLUMNS = {
@@ -29,18 +29,34 @@ _WHOLE = {"bus_i", "bus", "fbus", "tbus", "type", "model", "n"}
 
 _Table = list[list[Any]]
 
+# What a function of version 1 returns, in this order.
+_RESULTS = ("baseMVA", "bus", "gen", "branch", "areas", "gencost")
+# Names, places and records of a solution: the optimum does not depend on them.
+_WITHOUT_EFFECT = {
+    "version", "areas", "bus_name", "gen_name", "branch_name", "gentype", "genfuel", "bus_loc", "name", "casename", "case",
+    "source", "source_version", "info", "notes", "description", "f", "et", "success", "iterations", "date", "time",
+}  # fmt: skip
+_SAVE = "save the finished case with MATPOWER's `savecase` and name that file"
+_OLD_GEN = 21  # columns of `gen` that a case without a version has from version 2 on
+_WITH_ANGLES = 13  # columns of `branch`
+
 
 def read_matpower(place: Path, name: str, span: Span) -> Case:
     """The case in a ``.m`` file, every entry checked to be the number it should be.
 
-    Raises PD502 (unreadable), PD503 (missing matrix), PD504 (too few columns), PD505 (not a number), and what
-    ``read_costs`` raises.
+    Raises PD502 (a statement that is no data, with its line), PD503 (missing matrix), PD504 (too few columns), PD505 (not a
+    number), PD521 (a table that changes the optimum and is not modelled), and what ``read_costs`` raises.
     """
-    text = _normalised(_text_of(place, name, span))
-    _refuse_code(text, name, span)
-    base, tables = _matrices(text, name, span)
+    try:
+        file = carry_out(_text_of(place, name, span))
+    except Unreadable as error:
+        raise refuse("PD502", span, file=name, reason=str(error), fix=_SAVE) from None
+    fields = _fields(file)
+    base, tables = _matrices(fields, name, span)
+    _refuse_others(fields, name, span)
     _check_widths(tables, name, span)
     _check_numbers(tables, base, name, span)
+    _settle_version(fields.get("version"), tables, name, span)
     costs = read_costs(tables["gen"], tables["gencost"], name, span)
     return Case(
         name,
@@ -53,41 +69,78 @@ def read_matpower(place: Path, name: str, span: Span) -> Case:
 
 def _text_of(place: Path, name: str, span: Span) -> str:
     try:
-        return place.read_text(encoding="utf-8", errors="replace")
+        return place.read_bytes().decode("utf-8-sig", errors="replace")
     except OSError as error:
         raise refuse("PD502", span, file=name, reason=error.strerror or "it cannot be opened") from None
 
 
-def _normalised(text: str) -> str:
-    """The spelling that the reader knows: one row a line, blanks between numbers, ``];`` after a matrix."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = re.sub(r"%[^\n]*", "", text)
-    text = re.sub(r"\.\.\.[^\n]*\n", " ", text)
-    text = text.replace(",", " ").replace(";", ";\n")
-    return re.sub(r"\s*\]\s*;?", "\n];\n", text)
+def _fields(file: File) -> dict[str, Value]:
+    """The case by field: those of the struct that the function returns, or the several results of version 1."""
+    values = file.values
+    if len(file.outputs) > 3 or (not file.outputs and "bus" in values):
+        results = dict(zip(_RESULTS, file.outputs, strict=False)) if file.outputs else {name: name for name in _RESULTS}
+        if len(file.outputs) == 5:  # the areas may be left out
+            results["gencost"] = results.pop("areas")
+        return {"version": "1"} | {field: values[name] for field, name in results.items() if name in values}
+    structs = (name.removesuffix(".bus") for name in values if name.endswith(".bus"))
+    start = f"{file.outputs[0] if file.outputs else next(structs, 'mpc')}."
+    return {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
 
 
-def _refuse_code(text: str, name: str, span: Span) -> None:
-    if computed := re.search(r"mpc\.(bus|gen|branch|gencost)\s*\(", text):
-        raise refuse(
-            "PD502",
-            span,
-            file=name,
-            reason=f"it computes `mpc.{computed[1]}` by code, and code is not run",
-            fix="save the finished case with MATPOWER's `savecase` and name that file",
-        )
-
-
-def _matrices(text: str, name: str, span: Span) -> tuple[Any, dict[str, _Table]]:
-    found = {matrix: parse_file(matrix, text) for matrix in ("baseMVA", *_COLUMNS)}
-    missing = [matrix for matrix, rows in found.items() if rows is None]
+def _matrices(fields: dict[str, Value], name: str, span: Span) -> tuple[Any, dict[str, _Table]]:
+    missing = [matrix for matrix in ("baseMVA", *_COLUMNS) if matrix not in fields]
     if missing:
         raise refuse("PD503", span, file=name, tables=enumerated(missing))
-    empty = [matrix for matrix, rows in found.items() if not rows and matrix != "gencost"]
+    base = fields["baseMVA"]
+    if isinstance(base, list) and not isinstance(base, Cells) and [len(row) for row in base] == [1]:
+        base = base[0][0]
+    tables: dict[str, _Table] = {}
+    for matrix in _COLUMNS:
+        value = fields[matrix]
+        if isinstance(value, str | Cells):
+            raise refuse("PD505", span, file=name, expected=f"numbers in `{matrix}`", found="texts", count=1)
+        tables[matrix] = value if isinstance(value, list) else [[value]]
+    empty = [matrix for matrix, rows in tables.items() if not rows and matrix in ("bus", "gen")]
     if empty:
         raise refuse("PD503", span, file=name, tables=f"rows in {enumerated(empty)}")
-    tables: dict[str, _Table] = {matrix: found[matrix] for matrix in _COLUMNS}
-    return found["baseMVA"][0][0], tables
+    return base, tables
+
+
+def _refuse_others(fields: dict[str, Value], name: str, span: Span) -> None:
+    """Tables that nothing here reads, except where they hold nothing, words, or what has no effect."""
+    found = [
+        field
+        for field, value in fields.items()
+        if field not in ("baseMVA", *_COLUMNS) and field not in _WITHOUT_EFFECT and _has_numbers(field, value)
+    ]
+    if found:
+        raise refuse("PD521", span, file=name, tables=enumerated(found), pronoun="it" if len(found) == 1 else "them")
+
+
+def _has_numbers(field: str, value: Value) -> bool:
+    if field == "dcline" and isinstance(value, list) and not isinstance(value, Cells):
+        return any(len(row) < 3 or row[2] for row in value)  # the third column is its status
+    return not isinstance(value, str) and any(not isinstance(entry, str) for entry in _entries(value))
+
+
+def _entries(value: Value) -> Iterator[Value]:
+    if not isinstance(value, list):
+        yield value
+        return
+    for entry in value:
+        yield from _entries(entry) if isinstance(entry, list) else (entry,)
+
+
+def _settle_version(version: Value | None, tables: dict[str, _Table], name: str, span: Span) -> None:
+    """In version 1, `branch` has results where version 2 has angle limits; as many columns as those need are limits."""
+    wide = any(len(row) >= _OLD_GEN for row in tables["gen"])
+    version = ("2" if wide else "1") if version is None else version
+    version = f"{version:g}" if isinstance(version, float) else version
+    if version not in ("1", "2"):
+        reason = f"its version is {version}, and 1 and 2 are known"
+        raise refuse("PD502", span, file=name, reason=reason, fix=_SAVE)
+    if version == "1" and any(len(row) > _WITH_ANGLES for row in tables["branch"]):
+        tables["branch"] = [row[: _WIDTH["branch"]] for row in tables["branch"]]
 
 
 def _check_widths(tables: dict[str, _Table], name: str, span: Span) -> None:
@@ -146,11 +199,19 @@ def _expectation(value: Any, title: str) -> str | None:
 
 
 def _bus(row: Sequence[float]) -> BusRow:
-    return BusRow(int(row[0]), int(row[1]), *map(float, (*row[2:6], *row[11:13])))
+    return BusRow(int(row[0]), int(row[1]), *map(float, (*row[2:6], *row[11:13])), *_point(row[7:9], 1.0))
 
 
-def _unit(position: int, row: Sequence[float], cost: tuple[float, float, float]) -> UnitRow:
-    return UnitRow(position, int(row[0]), row[7] > 0, *map(float, (*row[3:5], *row[8:10], *cost)))
+def _unit(position: int, row: Sequence[float], cost: Cost) -> UnitRow:
+    return UnitRow(
+        position, int(row[0]), row[7] > 0, *map(float, (*row[3:5], *row[8:10])), cost, *_point(row[1:3], 0.0)
+    )
+
+
+def _point(values: Sequence[float], usual: float) -> tuple[float, float]:
+    """Two numbers of an operating point; the usual one and 0 where they are none, since nothing but a start depends on them."""
+    first, second = (float(value) for value in values)
+    return (first, second) if math.isfinite(first) and math.isfinite(second) else (usual, 0.0)
 
 
 def _branch(row: Sequence[float]) -> BranchRow:

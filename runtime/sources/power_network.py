@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdual.dsl.declarations.known import Known
-from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case, counted
+from pdual.runtime.sources.power_tables import REFERENCE_BUS, BranchRow, Case, Cost, UnitRow, counted
 
 _FULL_TURN = 360.0
+_OWN = {"v_own", "s_own"}  # no operating point, where a file has no angles
+_DERIVED = {"height", "slope", "usual_cost"}  # they say nothing more about a grid whose costs are polynomials
 
 
 def known_of(case: Case) -> Known:
@@ -27,6 +29,7 @@ def known_of(case: Case) -> Known:
     buses, units, branches = case.live_buses, case.live_units, case.live_branches
     place = {bus.number: position for position, bus in enumerate(buses)}
     base = case.base_mva
+    width = max((len(unit.cost.pieces) for unit in units), default=0) or 1
     sets = {
         "bus": tuple(str(bus.number) for bus in buses),
         "gen": tuple(unit.label for unit in units),
@@ -48,14 +51,55 @@ def known_of(case: Case) -> Known:
         "rate": [row.rate / base if row.rate else math.inf for row in branches],
         "angle_min": [max(-math.pi, -_angle(-row.angle_min)) for row in branches],
         "angle_max": [min(math.pi, _angle(row.angle_max)) for row in branches],
-        "c0": [unit.c0 for unit in units],
-        "c1": [unit.c1 * base for unit in units],
-        "c2": [unit.c2 * base**2 for unit in units],
+        "c0": [unit.cost.c0 for unit in units],
+        "c1": [unit.cost.c1 * base for unit in units],
+        "c2": [unit.cost.c2 * base**2 for unit in units],
+        "height": [[height for height, _ in _pieces(unit, width)] for unit in units],
+        "slope": [[slope * base for _, slope in _pieces(unit, width)] for unit in units],
+        "usual_cost": usual_cost(case),
         "s_min": [complex(unit.p_min / base, unit.q_min / base) for unit in units],
         "s_max": [complex(unit.p_max / base, unit.q_max / base) for unit in units],
+        "v_own": [cmath.rect(bus.v, math.radians(bus.angle)) for bus in buses],
+        "s_own": [complex(unit.p, unit.q) / base for unit in units],
         "base_mva": base,
     }
-    return Known(sets, fields, _fingerprint(sets, fields), _notes(case))
+    left_out = set() if any(unit.cost.pieces for unit in units) else _DERIVED
+    left_out = left_out if any(bus.angle for bus in buses) else left_out | _OWN
+    fingerprint = _fingerprint(sets, {name: value for name, value in fields.items() if name not in left_out})
+    pieces = tuple(str(number) for number in range(1, width + 1))
+    return Known(sets | {"piece": pieces}, fields, fingerprint, _notes(case))
+
+
+def _pieces(unit: UnitRow, width: int) -> list[tuple[float, float]]:
+    """Height and slope of ``width`` pieces, the last one repeated; flat ones where the cost has none."""
+    pieces = unit.cost.pieces or ((0.0, 0.0),)
+    return [pieces[min(place, len(pieces) - 1)] for place in range(width)]
+
+
+def usual_cost(case: Case) -> list[float]:
+    """What the grid's own demand costs, $/h by unit, when every unit serves the same share of its capacity.
+
+    Where the sum is no positive number (capacities without an end or of 0, costs of 0 or below, a grid that exports), the size of
+    each unit's cost at an equal part of the demand's size; 1 in all where nothing costs anything.
+    """
+    base, units = case.base_mva, case.live_units
+    demand = sum(bus.p / base for bus in case.live_buses)
+    capacities = [unit.p_max / base for unit in units]
+    total = sum(capacities)
+    if math.isfinite(total) and total > 0:
+        share = demand / total
+        found = [_at(unit.cost, share * capacity, base) for unit, capacity in zip(units, capacities, strict=True)]
+        if 0 < sum(found) < math.inf:
+            return found
+    each = sum(abs(bus.p) for bus in case.live_buses) / base / len(units)
+    found = [(abs(_at(unit.cost, each, base)) + abs(_at(unit.cost, -each, base))) / 2 for unit in units]
+    return found if 0 < sum(found) < math.inf else [1 / len(units)] * len(units)
+
+
+def _at(cost: Cost, power: float, base: float) -> float:
+    """A cost at a power in per unit."""
+    curve = cost.c0 + cost.c1 * base * power + cost.c2 * base**2 * power**2
+    return curve + max((height + slope * base * power for height, slope in cost.pieces), default=0.0)
 
 
 def _angle(degrees: float) -> float:

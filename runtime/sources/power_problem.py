@@ -15,9 +15,9 @@ from pdual.runtime.sources.power_grid import Grid, Integers, Reals
 class Problem:
     """A program for ``casadi.nlpsol``.
 
-    Variables, one after the other: theta [bus], |v| [bus], p [gen], q [gen]. Rows: balance of p [bus] and of
-    q [bus], |out|^2 and |into|^2 of the branches with a rate, the angle across those with a limit that can
-    bind.
+    Variables, one after the other: theta [bus], |v| [bus], p [gen], q [gen], and the cost y of every unit whose
+    cost has pieces. Rows: balance of p [bus] and of q [bus], |out|^2 and |into|^2 of the branches with a rate,
+    the angle across those with a limit that can bind, height + slope p - y of every piece.
     """
 
     grid: Grid
@@ -29,16 +29,17 @@ class Problem:
     row_lower: Reals
     row_upper: Reals
     start: Reals
+    own: Reals | None  # the operating point of the grid's file
 
     def variables(self, values: Reals) -> list[Reals]:
         """theta, |v|, p and q of a vector of variables."""
         buses, units = self.grid.buses, self.grid.units
-        return np.split(values, np.cumsum([buses, buses, units]))
+        return np.split(values, np.cumsum([buses, buses, units, units]))[:4]
 
     def rows(self, values: Reals) -> dict[str, Reals]:
         """A vector of rows by quantity; branches without a row get 0."""
-        sizes = [self.grid.buses, self.grid.buses, len(self.limited), len(self.limited)]
-        re, im, out, into, angle = np.split(values, np.cumsum(sizes))
+        sizes = [self.grid.buses, self.grid.buses, len(self.limited), len(self.limited), len(self.angled)]
+        re, im, out, into, angle, _ = np.split(values, np.cumsum(sizes))
         return {
             "balance.re": re,
             "balance.im": im,
@@ -54,7 +55,7 @@ class Problem:
 
 
 def optimal_power_flow(grid: Grid) -> Problem:
-    """min sum c0 + c1 p + c2 p^2 over theta, |v|, p, q in their boxes, theta = 0 at the reference bus and
+    """min sum c0 + c1 p + c2 p^2 + max over pieces of height + slope p, over theta, |v|, p, q in their boxes, theta = 0 at the reference bus and
 
     generation - load - out - into - conj(shunt) |v|^2 = 0 at every bus (active, then reactive),
     |out|^2 <= rate^2, |into|^2 <= rate^2, angle_min <= theta_source - theta_target <= angle_max.
@@ -62,8 +63,10 @@ def optimal_power_flow(grid: Grid) -> Problem:
     limited = np.flatnonzero(np.isfinite(grid.rate))
     angled = np.flatnonzero((grid.angle_min > -np.pi) | (grid.angle_max < np.pi))
     balance, rate, free = np.zeros(2 * grid.buses), grid.rate[limited] ** 2, np.where(grid.slack, 0.0, np.inf)
-    lower = np.concatenate([-free, grid.v_min, grid.s_min.real, grid.s_min.imag])
-    upper = np.concatenate([free, grid.v_max, grid.s_max.real, grid.s_max.imag])
+    endless = np.full(len(grid.bent), np.inf)
+    pieces = len(endless) * grid.slope.shape[1]
+    lower = np.concatenate([-free, grid.v_min, grid.s_min.real, grid.s_min.imag, -endless])
+    upper = np.concatenate([free, grid.v_max, grid.s_max.real, grid.s_max.imag, endless])
     return Problem(
         grid,
         limited,
@@ -71,9 +74,10 @@ def optimal_power_flow(grid: Grid) -> Problem:
         _symbols(grid, limited, angled),
         lower,
         upper,
-        np.concatenate([balance, np.full(2 * len(limited), -np.inf), grid.angle_min[angled]]),
-        np.concatenate([balance, rate, rate, grid.angle_max[angled]]),
+        np.concatenate([balance, np.full(2 * len(limited), -np.inf), grid.angle_min[angled], np.full(pieces, -np.inf)]),
+        np.concatenate([balance, rate, rate, grid.angle_max[angled], np.zeros(pieces)]),
         _flat_start(grid, lower, upper),
+        _own_start(grid, lower, upper),
     )
 
 
@@ -81,7 +85,7 @@ def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
     theta, size = casadi.SX.sym("theta", grid.buses), casadi.SX.sym("size", grid.buses)
     p, q = casadi.SX.sym("p", grid.units), casadi.SX.sym("q", grid.units)
     load = casadi.SX.sym("load", 2 * grid.buses)
-    across = theta[grid.source.tolist()] - theta[grid.target.tolist()]
+    across = _picked(theta, grid.source) - _picked(theta, grid.target)
     out, into = _flows(grid, across, size)
     at, leaving, entering = (_incidence(ends, grid.buses) for ends in (grid.at, grid.source, grid.target))
     shunts = (grid.shunt.real * size**2, -grid.shunt.imag * size**2)
@@ -90,13 +94,23 @@ def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
         at @ made - wanted - leaving @ sent - entering @ received - shunt
         for made, wanted, sent, received, shunt in zip((p, q), loads, out, into, shunts, strict=True)
     ]
-    squares = [(active**2 + reactive**2)[limited.tolist()] for active, reactive in (out, into)]
-    return {
-        "x": casadi.vertcat(theta, size, p, q),
-        "p": load,
-        "f": casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2),
-        "g": casadi.vertcat(*balance, *squares, across[angled.tolist()]),
-    }
+    squares = [_picked(active**2 + reactive**2, limited) for active, reactive in (out, into)]
+    cost = casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2)
+    variables, rows = [theta, size, p, q], [*balance, *squares, _picked(across, angled)]
+    if len(grid.bent):
+        most = casadi.SX.sym("most", len(grid.bent))
+        cost = cost + casadi.sum1(most)
+        variables.append(most)
+        rows += [
+            grid.height[unit] + grid.slope[unit] * p[unit] - most[place]
+            for place, unit in enumerate(grid.bent.tolist())
+        ]
+    return {"x": casadi.vertcat(*variables), "p": load, "f": cost, "g": casadi.vertcat(*rows)}
+
+
+def _picked(column: Any, places: Integers) -> Any:
+    """Some entries of a column; an empty list would pick an empty row, which stands on no other rows."""
+    return column[places.tolist()] if len(places) else casadi.SX(0, 1)
 
 
 def _flows(grid: Grid, across: Any, size: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -106,7 +120,7 @@ def _flows(grid: Grid, across: Any, size: Any) -> tuple[tuple[Any, Any], tuple[A
     v_source conj(v_target) / tap = c + j s,  (c, s) = |v_source| |v_target| / ratio (cos e, sin e).
     """
     ratio, shift = np.abs(grid.tap), np.angle(grid.tap)
-    source, target = size[grid.source.tolist()] / ratio, size[grid.target.tolist()]
+    source, target = _picked(size, grid.source) / ratio, _picked(size, grid.target)
     c = source * target * casadi.cos(across - shift)
     s = source * target * casadi.sin(across - shift)
     y, at_source, at_target = grid.series, grid.series + grid.charge_source, grid.series + grid.charge_target
@@ -129,9 +143,19 @@ def _incidence(ends: Integers, buses: int) -> Any:
 
 def _flat_start(grid: Grid, lower: Reals, upper: Reals) -> Reals:
     """theta = 0, |v| = 1, everything inside its box, generation in the middle of it where it has one."""
-    start = np.concatenate([np.zeros(grid.buses), np.ones(grid.buses), np.zeros(2 * grid.units)])
+    start = np.concatenate([np.zeros(grid.buses), np.ones(grid.buses), np.zeros(2 * grid.units + len(grid.bent))])
     boxed = np.isfinite(lower) & np.isfinite(upper)
     boxed[: 2 * grid.buses] = False
     start[boxed] = (lower[boxed] + upper[boxed]) / 2
     inside: Reals = np.clip(start, lower, upper)
+    return inside
+
+
+def _own_start(grid: Grid, lower: Reals, upper: Reals) -> Reals | None:
+    """The operating point of the grid's file, inside the box; None where it holds none: a file that does has angles."""
+    angles = np.angle(grid.v_own)
+    if not np.any(angles):
+        return None
+    shape = [angles - angles[grid.slack][0], np.abs(grid.v_own), grid.s_own.real, grid.s_own.imag]
+    inside: Reals = np.clip(np.concatenate([*shape, np.zeros(len(grid.bent))]), lower, upper)
     return inside

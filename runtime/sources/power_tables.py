@@ -14,7 +14,7 @@ ISOLATED_BUS = 4
 class BusRow:
     """One bus; its shunt ``g`` and ``b`` is in MW and MVAr at 1 p.u.
 
-    ``type``: 1 load, 2 generation, 3 reference, 4 isolated.
+    ``type``: 1 load, 2 generation, 3 reference, 4 isolated. ``v`` and ``angle`` (degrees) are an operating point.
     """
 
     number: int
@@ -25,11 +25,23 @@ class BusRow:
     b: float
     v_max: float
     v_min: float
+    v: float = 1.0
+    angle: float = 0.0
+
+
+@record(frozen=True, slots=True)
+class Cost:
+    """$/h of P in MW: ``c2 P^2 + c1 P + c0``, plus the largest of ``height + slope P`` over ``pieces`` where there are any."""
+
+    c2: float = 0.0
+    c1: float = 0.0
+    c0: float = 0.0
+    pieces: tuple[tuple[float, float], ...] = ()
 
 
 @record(frozen=True, slots=True)
 class UnitRow:
-    """One generating unit; ``position`` counts from 1, the cost is ``c2 P^2 + c1 P + c0``."""
+    """One generating unit; ``position`` counts from 1, ``p`` and ``q`` are an operating point."""
 
     position: int
     bus: int
@@ -38,9 +50,9 @@ class UnitRow:
     q_min: float
     p_max: float
     p_min: float
-    c2: float
-    c1: float
-    c0: float
+    cost: Cost
+    p: float = 0.0
+    q: float = 0.0
 
     @property
     def label(self) -> str:
