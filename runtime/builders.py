@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
@@ -17,5 +18,9 @@ def load_knowns(spec: typed.TypedSpec, context: SourceContext) -> Mapping[str, K
     for given in spec.givens:
         build = named(sources()[given.source].builder)
         fields = {field.name: field for field in given.fields}
-        knowns[given.name] = build(given.settings, replace(context, span=given.span, knowns=knowns, fields=fields))
+        named_here = any(given.span.start <= file.span.start < given.span.end for file in spec.files)
+        knowns[given.name] = build(
+            given.settings,
+            replace(context, span=given.span, knowns=knowns, fields=fields, current=None if named_here else Path.cwd()),
+        )
     return knowns

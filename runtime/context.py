@@ -36,6 +36,7 @@ class SourceContext:
 
     ``grouped_by``: the id or text by which a block of the spec groups the rows, None where none does.
     ``samples``: the data sets of which the sample is taken.
+    ``current`` is the current folder where the command line named the file of a ``given``, by ``--set``.
     """
 
     name: str = ""
@@ -47,6 +48,7 @@ class SourceContext:
     file: Path | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
     folder: Path = field(default_factory=Path.cwd)
+    current: Path | None = None
     cache: Path | None = None
     workers: int = 1
     seed: int = 0

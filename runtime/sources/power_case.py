@@ -26,7 +26,7 @@ def load_case(settings: Settings, context: SourceContext) -> Known:
     Raises a Refusal with PD501 to PD514 where the case is not found or does not describe a grid.
     """
     assert isinstance(settings, PowerCaseSettings)
-    place = find_case(settings.name, context.folder, context.span)
+    place = find_case(settings.name, context)
     case = shipped_case(settings.name) if place is None else _read(place, settings.name, context)
     check_case(case, context.span)
     _check_pieces(case, context)
@@ -74,8 +74,8 @@ def _bus(row: dict[str, float]) -> BusRow:
 
 
 def _unit(position: int, row: dict[str, float]) -> UnitRow:
-    values = (row[name] for name in ("Qmax", "Qmin", "Pmax", "Pmin"))
-    return UnitRow(position, int(row["bus"]), row["status"] > 0, *values, Cost(row["c2"], row["c1"], row["c0"]))
+    limits = (row["Qmax"], row["Qmin"], row["Pmax"], row["Pmin"])
+    return UnitRow(position, int(row["bus"]), row["status"] > 0, *limits, Cost(row["c2"], row["c1"], row["c0"]))
 
 
 def _branch(row: dict[str, float]) -> BranchRow:

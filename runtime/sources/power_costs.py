@@ -55,7 +55,8 @@ def _cost(row: Sequence[float]) -> tuple[str | None, Cost]:
     leading = next((place for place, value in enumerate(coefficients) if value), count)
     if count - leading > 3:
         return f"degree {count - leading - 1}", Cost()
-    return None, Cost(*[0.0, 0.0, 0.0, *coefficients][-3:])
+    c2, c1, c0 = [0.0, 0.0, 0.0, *coefficients][-3:]
+    return None, Cost(c2, c1, c0)
 
 
 def _piecewise(values: Sequence[float], count: int) -> tuple[str | None, Cost]:

@@ -92,7 +92,7 @@ def _matrices(fields: dict[str, Value], name: str, span: Span) -> tuple[Any, dic
     if missing:
         raise refuse("PD503", span, file=name, tables=enumerated(missing))
     base = fields["baseMVA"]
-    if isinstance(base, list) and not isinstance(base, Cells) and [len(row) for row in base] == [1]:
+    if isinstance(base, list) and [len(row) for row in base] == [1]:
         base = base[0][0]
     tables: dict[str, _Table] = {}
     for matrix in _COLUMNS:
@@ -118,17 +118,19 @@ def _refuse_others(fields: dict[str, Value], name: str, span: Span) -> None:
 
 
 def _has_numbers(field: str, value: Value) -> bool:
-    if field == "dcline" and isinstance(value, list) and not isinstance(value, Cells):
+    if field == "dcline" and isinstance(value, list):
         return any(len(row) < 3 or row[2] for row in value)  # the third column is its status
     return not isinstance(value, str) and any(not isinstance(entry, str) for entry in _entries(value))
 
 
 def _entries(value: Value) -> Iterator[Value]:
-    if not isinstance(value, list):
+    if isinstance(value, Cells):
+        for entry in value.entries:
+            yield from _entries(entry)
+    elif isinstance(value, list):
+        yield from (entry for row in value for entry in row)
+    else:
         yield value
-        return
-    for entry in value:
-        yield from _entries(entry) if isinstance(entry, list) else (entry,)
 
 
 def _settle_version(version: Value | None, tables: dict[str, _Table], name: str, span: Span) -> None:
@@ -160,6 +162,12 @@ def _check_widths(tables: dict[str, _Table], name: str, span: Span) -> None:
             )
     if found.diagnostics:
         raise Refusal(found.diagnostics)
+    for table in ("bus", "gen", "branch"):  # a row of gencost says itself how many of its entries count
+        for number, row in enumerate(tables[table], 1):
+            if len(row) != (first := len(tables[table][0])):
+                # a blank inside a number or a lost sign shifts all that follows
+                reason = f"row {number} of `{table}` has {len(row)} entries, its first row has {first}"
+                raise refuse("PD502", span, file=name, reason=reason)
 
 
 def _check_numbers(tables: dict[str, _Table], base: Any, name: str, span: Span) -> None:
@@ -199,13 +207,15 @@ def _expectation(value: Any, title: str) -> str | None:
 
 
 def _bus(row: Sequence[float]) -> BusRow:
-    return BusRow(int(row[0]), int(row[1]), *map(float, (*row[2:6], *row[11:13])), *_point(row[7:9], 1.0))
+    p, q, g, b = map(float, row[2:6])
+    v, angle = _point(row[7:9], 1.0)
+    return BusRow(int(row[0]), int(row[1]), p, q, g, b, float(row[11]), float(row[12]), v, angle)
 
 
 def _unit(position: int, row: Sequence[float], cost: Cost) -> UnitRow:
-    return UnitRow(
-        position, int(row[0]), row[7] > 0, *map(float, (*row[3:5], *row[8:10])), cost, *_point(row[1:3], 0.0)
-    )
+    p, q = _point(row[1:3], 0.0)
+    limits = (float(row[3]), float(row[4]), float(row[8]), float(row[9]))
+    return UnitRow(position, int(row[0]), row[7] > 0, *limits, cost, p, q)
 
 
 def _point(values: Sequence[float], usual: float) -> tuple[float, float]:

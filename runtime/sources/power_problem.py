@@ -95,7 +95,7 @@ def _symbols(grid: Grid, limited: Integers, angled: Integers) -> dict[str, Any]:
         for made, wanted, sent, received, shunt in zip((p, q), loads, out, into, shunts, strict=True)
     ]
     squares = [_picked(active**2 + reactive**2, limited) for active, reactive in (out, into)]
-    cost = casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2)
+    cost: Any = casadi.sum1(grid.c0 + grid.c1 * p + grid.c2 * p**2)
     variables, rows = [theta, size, p, q], [*balance, *squares, _picked(across, angled)]
     if len(grid.bent):
         most = casadi.SX.sym("most", len(grid.bent))

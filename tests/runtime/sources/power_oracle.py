@@ -77,6 +77,7 @@ def flows(known, v):
 def parts(known, load, v, s):
     """left - right of every part of opf30's constraints, entries with an infinite side left out."""
     field = {name: np.array(values) for name, values in known.fields.items()}
+    field |= {name: field[name].astype(int) for name in ("source", "target")}  # there may be no branch
     out, into = flows(known, v)
     balance = np.array(s_at_buses(known, s)) - load - np.conj(field["shunt"]) * abs(v) ** 2
     for branch in range(len(out)):
