@@ -14,7 +14,7 @@ from pdual.runtime.sources.cache import whole_file
 from pdual.runtime.sources.power_grid import Integers, Reals
 
 CHUNK = 64  # demands; half a second of work on case30: what an interruption can lose
-_FORMAT = 1  # raised when a chunk of the same name would hold something else
+_FORMAT = 2  # raised when a chunk of the same name would hold something else
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ class Expressions:
         """Keeps what a file computes from growing without an end."""
         self._computed += size_of(value)
         if self._computed > _MOST:
-            raise Unsure(f"more than {_MOST} numbers are computed up to here")
+            raise Unsure(f"more than {_MOST:,} numbers are computed up to here")
         return value
 
     def _named(self) -> Value:
