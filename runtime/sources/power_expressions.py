@@ -9,14 +9,17 @@ from pdual.runtime.sources.power_values import (
     CONSTANTS,
     FUNCTIONS,
     Cells,
+    Matrix,
     Unsure,
     Value,
     applied,
+    bounded,
     combined,
     joined,
     matrix_of,
     number,
     positions,
+    size_of,
     stepped,
     transposed,
 )
@@ -26,6 +29,7 @@ _POWERS = ("^", ".^")
 _PRODUCTS = ("*", "/", ".*", "./")
 _SUMS = ("+", "-")
 _DEEPEST = 60  # brackets in brackets
+_MOST = 5_000_000  # numbers that a file computes, beside those it holds
 
 Index: TypeAlias = "tuple[Value | None, ...]"
 
@@ -41,6 +45,7 @@ class Expressions:
         self._words = words
         self._at = 0
         self._depth = 0
+        self._computed = 0
         self._inside: list[int] = []  # what `end` stands for
 
     @property
@@ -95,19 +100,19 @@ class Expressions:
         self._take(":")
         second = self._sum()
         if not self._takes(":"):
-            return stepped(first, 1.0, second)
-        return stepped(first, second, self._sum())
+            return self._counted(stepped(first, 1.0, second))
+        return self._counted(stepped(first, second, self._sum()))
 
     def _sum(self) -> Value:
         found = self._product()
         while sign := self._takes(*_SUMS):
-            found = combined(sign.kind, found, self._product())
+            found = self._counted(combined(sign.kind, found, self._product()))
         return found
 
     def _product(self) -> Value:
         found = self._signed()
         while sign := self._takes(*_PRODUCTS):
-            found = combined(sign.kind, found, self._signed())
+            found = self._counted(combined(sign.kind, found, self._signed()))
         return found
 
     def _signed(self) -> Value:
@@ -115,7 +120,7 @@ class Expressions:
         while sign := self._takes(*_SUMS):
             signs.append(sign.kind)
         found = self._power()
-        return combined("*", -1.0, found) if signs.count("-") % 2 else found
+        return self._counted(combined("*", -1.0, found)) if signs.count("-") % 2 else found
 
     def _power(self) -> Value:
         found = self._postfix()
@@ -124,13 +129,13 @@ class Expressions:
             while own := self._takes(*_SUMS):
                 minus += own.kind == "-"
             exponent = self._postfix()
-            found = combined(sign.kind, found, combined("*", -1.0, exponent) if minus % 2 else exponent)
+            found = self._counted(combined(sign.kind, found, combined("*", -1.0, exponent) if minus % 2 else exponent))
         return found
 
     def _postfix(self) -> Value:
         found = self._primary()
         while self._takes("'", ".'"):
-            found = transposed(found)
+            found = self._counted(transposed(found))
         return found
 
     def _primary(self) -> Value:
@@ -156,11 +161,12 @@ class Expressions:
 
     def _list(self, close: str) -> Value:
         """What stands between brackets: rows of a matrix, or the entries of a cell array."""
-        line = self._now.line
         rows: list[list[Value]] = [[]]
+        lines = [self._now.line]
         while not self._takes(close):
             if self._takes(";"):
                 rows.append([])
+                lines.append(self._now.line)
             elif comma := self._takes(","):
                 if not rows[-1] or self._now.kind == ",":
                     raise Unreadable(comma.line, "an entry is missing before or after `,`")
@@ -173,10 +179,29 @@ class Expressions:
         entries = [entry for row in rows for entry in row]
         if entries and all(isinstance(entry, str) for entry in entries):
             return Cells(tuple(entries))
-        try:
-            return joined([row for row in rows if row])
-        except Unsure as why:
-            raise Unreadable(line, str(why)) from None
+        return self._matrix(rows, lines)
+
+    def _matrix(self, rows: list[list[Value]], lines: list[int]) -> Value:
+        found: Matrix = []
+        for row, line in zip(rows, lines, strict=True):
+            try:
+                block = joined(row, len(found))
+            except Unsure as why:
+                raise Unreadable(line, str(why)) from None
+            if block and found and len(block[0]) != len(found[0]):
+                raise Unreadable(
+                    line, f"a row of {len(block[0])} entries in a matrix whose first row has {len(found[0])}"
+                )
+            found += block
+        self._counted(found)
+        return found
+
+    def _counted(self, value: Value) -> Value:
+        """Keeps what a file computes from growing without an end."""
+        self._computed += size_of(value)
+        if self._computed > _MOST:
+            raise Unsure(f"more than {_MOST:,} numbers are computed up to here")
+        return value
 
     def _named(self) -> Value:
         line = self._now.line
@@ -201,13 +226,12 @@ class Expressions:
             arguments.append(self._expression())
         self._take(")")
         if name in FUNCTIONS and len(arguments) == 1:
-            return applied(name, arguments[0])
+            return self._counted(applied(name, arguments[0]))
         sizes = [number(argument) for argument in arguments]
         if name in FUNCTIONS or len(sizes) > 2 or not all(size == size // 1 and 0 <= size <= 100_000 for size in sizes):
             raise Unreadable(line, f"`{name}(...)` is not called like this")
-        if sizes[0] * sizes[-1] > 10_000_000:
-            raise Unreadable(line, f"`{name}(...)` of {sizes[0]:g} x {sizes[-1]:g} numbers")
-        return [[float(name == "ones")] * int(sizes[-1]) for _ in range(int(sizes[0]))]
+        bounded(int(sizes[0]), int(sizes[-1]))
+        return self._counted([[float(name == "ones")] * int(sizes[-1]) for _ in range(int(sizes[0]))])
 
     def _part(self, value: Value) -> Value:
         matrix = matrix_of(value)
@@ -215,13 +239,17 @@ class Expressions:
         if len(index) == 1 and 1 in (len(matrix), len(matrix[0]) if matrix else 0):
             line = matrix[0] if len(matrix) == 1 else [row[0] for row in matrix]
             picked = [line[place] for place in positions(index[0], len(line))]
-            found = [picked] if len(matrix) == 1 else [[entry] for entry in picked]
+            if len(line) == 1 and len(picked) > 1:
+                raise Unsure("several indices of one number")
+            in_row = len(matrix) == 1 and index[0] is not None  # `(:)` is a column whatever it is taken from
+            found = [picked] if in_row else [[entry] for entry in picked]
         elif len(index) == 2:
             rows, columns = positions(index[0], len(matrix)), positions(index[1], len(matrix[0]) if matrix else 0)
+            bounded(len(rows), len(columns))
             found = [[matrix[row][column] for column in columns] for row in rows]
         else:
             raise Unsure("rows and columns are needed here")
-        return found[0][0] if len(found) == 1 and len(found[0]) == 1 else found
+        return self._counted(found[0][0] if len(found) == 1 and len(found[0]) == 1 else found)
 
     def _index(self, matrix: list[list[float]]) -> Index:
         """``(rows, columns)``; None stands for ``:``."""

@@ -162,6 +162,12 @@ def _check_widths(tables: dict[str, _Table], name: str, span: Span) -> None:
             )
     if found.diagnostics:
         raise Refusal(found.diagnostics)
+    for table in ("bus", "gen", "branch"):  # a row of gencost says itself how many of its entries count
+        for number, row in enumerate(tables[table], 1):
+            if len(row) != (first := len(tables[table][0])):
+                # a blank inside a number or a lost sign shifts all that follows
+                reason = f"row {number} of `{table}` has {len(row)} entries, its first row has {first}"
+                raise refuse("PD502", span, file=name, reason=reason)
 
 
 def _check_numbers(tables: dict[str, _Table], base: Any, name: str, span: Span) -> None:

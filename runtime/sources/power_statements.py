@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pdual.runtime.sources.power_constants import DEFINED, INDICES
 from pdual.runtime.sources.power_expressions import SEPARATORS, Expressions, Index
 from pdual.runtime.sources.power_tokens import Token, Unreadable, tokens
-from pdual.runtime.sources.power_values import Cells, Unsure, Value, matrix_of, positions
+from pdual.runtime.sources.power_values import CONSTANTS, Cells, Unsure, Value, matrix_of, positions
 
 _ENDS = ("end", "endfunction", "return")
 _CODE = (
@@ -133,6 +133,8 @@ class _Reader(Expressions):
             raise Unsure("this `struct` lacks a value")
 
     def _keep(self, name: str, value: Value, line: int) -> None:
+        if name in CONSTANTS:
+            raise Unreadable(line, f"`{name}` keeps its value, {CONSTANTS[name]:g}")
         self._forget(name)
         self.values[name] = value
 
@@ -188,8 +190,9 @@ class _Reader(Expressions):
         sizes = (len(new), len(new[0]) if new else 0)
         if sizes not in ((1, 1), (len(rows), len(columns))):
             raise Unsure(f"{sizes[0]} x {sizes[1]} numbers for {len(rows)} x {len(columns)} places of `{name}`")
-        changed = [list(row) for row in old]
+        changed = list(old)
         for i, row in enumerate(rows):
+            changed[row] = list(changed[row])
             for j, column in enumerate(columns):
                 changed[row][column] = new[i if sizes[0] > 1 else 0][j if sizes[1] > 1 else 0]
         self._keep(name, changed, line)

@@ -26,9 +26,9 @@ class Token(NamedTuple):
     rows: Rows | None = None
 
 
-_NUMBER = r"(?:\d+(?:\.(?![*/^'])\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?"
+_NUMBER = r"(?:\d+(?:\.(?![*/^']|\.\.)\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?"
 _ENTRY = rf"[+-]?(?:{_NUMBER}|[Ii]nf|Na[nN]|nan)"
-_ROW = re.compile(rf"[ \t]*(?:{_ENTRY}(?:[ \t]*,[ \t]*{_ENTRY}|[ \t]+{_ENTRY})*(?:[ \t]*,)?)?[ \t]*")
+_ROW = re.compile(rf"(?:{_ENTRY}(?:[ \t]*,[ \t]*{_ENTRY}|[ \t]+{_ENTRY})*(?:[ \t]*,)?)?")
 _BLANK = re.compile(r"(?:[ \t\f\v]|\.\.\.[^\n]*\n)+")
 _WORD = re.compile(
     rf"""(?P<number>{_NUMBER})
@@ -38,6 +38,7 @@ _WORD = re.compile(
 )
 _SINGLE = re.compile(r"'((?:[^'\n]|'')*)'")
 _DOUBLE = re.compile(r'"((?:[^"\\\n]|""|\\[^\n])*)"')
+_DEEPEST = 60  # brackets in brackets
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _BEGINS = ("number", "name", "text", "matrix", "(", "[", "{", "@", "~", "!")
 _ENDS = ("number", "name", "text", "matrix", ")", "]", "}", "'", ".'")
@@ -68,11 +69,11 @@ def without_blocks(text: str) -> str:
 
 def plain_rows(body: str) -> Rows | None:
     """The rows between the brackets of a matrix of plain numbers; None where anything else stands in it."""
-    rows = []
+    rows: Rows = []
     for line in body.split("\n"):
         cut = min((place for place in (line.find("%"), line.find("#")) if place >= 0), default=len(line))
         for piece in line[:cut].split(";"):
-            if not _ROW.fullmatch(piece):
+            if not _ROW.fullmatch(piece.strip(" \t")):
                 return None
             if entries := piece.replace(",", " ").split():
                 rows.append([number_of(entry) for entry in entries])
@@ -148,6 +149,8 @@ class _Scanner:
         if kind == "name":
             return Token("name", word[0], line)
         if word[0] in _CLOSES:
+            if len(self._open) == _DEEPEST:
+                raise Unreadable(line, "too many brackets in brackets")
             self._open.append(Token(word[0], word[0], line))
         elif word[0] in ")]}" and (not self._open or _CLOSES[self._open.pop().kind] != word[0]):
             raise Unreadable(line, f"`{word[0]}` closes what is not open")
@@ -179,9 +182,8 @@ class _Scanner:
 
     def _separates(self, token: Token, blank: bool) -> bool:
         """Whether the blank before a token parts two entries: ``[1 -2]`` has two, ``[1 - 2]`` has one."""
-        opened = token.kind in _CLOSES
-        inside = self._open[:-1] if opened else self._open
-        if not blank or not inside or inside[-1].kind == "(" or self._last.kind not in _ENDS:
+        around = -2 if token.kind in _CLOSES else -1
+        if not blank or len(self._open) < -around or self._open[around].kind == "(" or self._last.kind not in _ENDS:
             return False
         if token.kind in ("+", "-"):
             return not _BLANK.match(self._text, self._at) and not self._text.startswith("\n", self._at)

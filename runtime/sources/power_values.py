@@ -22,13 +22,17 @@ Value: TypeAlias = "float | str | Matrix | Cells"
 
 #: Constants that need no assignment.
 CONSTANTS = {
-    "pi": math.pi, "Inf": math.inf, "inf": math.inf, "NaN": math.nan, "nan": math.nan, "true": 1.0, "false": 0.0,
+    "pi": math.pi, "Inf": math.inf, "inf": math.inf, "NaN": math.nan, "nan": math.nan,
 }  # fmt: skip
 #: Functions of one number, entry by entry.
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "abs": abs, "exp": math.exp, "log": math.log, "sin": math.sin, "cos": math.cos, "tan": math.tan,
     "asin": math.asin, "acos": math.acos, "atan": math.atan, "deg2rad": math.radians, "rad2deg": math.degrees,
 }  # fmt: skip
+
+
+#: A computed matrix has no more entries.
+LARGEST = 2_000_000
 
 
 class Unsure(Exception):  # noqa: N818  (it becomes a diagnostic)
@@ -78,6 +82,7 @@ def combined(sign: str, left: Value, right: Value) -> Value:
             raise Unsure(f"`{sign}` of two matrices is not computed")
         sign = f".{sign}"
     height, width = (_common(len(x), len(y)) for x, y in ((a, b), (a[:1] and a[0], b[:1] and b[0])))
+    bounded(height, width)
     rule = _ENTRYWISE[sign]
     try:
         rows = [[rule(_entry(a, i, j), _entry(b, i, j)) for j in range(width)] for i in range(height)]
@@ -119,9 +124,19 @@ def stepped(first: Value, step: Value, last: Value) -> Value:
     if not all(map(math.isfinite, (start, by, end))) or not by:
         raise Unsure("a range without an end")
     count = math.floor((end - start) / by * (1 + 1e-15)) + 1
-    if count > 1_000_000:
-        raise Unsure(f"a range of {count} numbers")
+    bounded(1, count)
     return [[start + by * place for place in range(count)]] if count > 0 else []
+
+
+def bounded(height: int, width: int) -> None:
+    """Raises Unsure at a size that no case has."""
+    if height * width > LARGEST:
+        raise Unsure(f"a matrix of {height} x {width} numbers is too large")
+
+
+def size_of(value: Value) -> int:
+    """How many entries there are."""
+    return sum(map(len, value)) if isinstance(value, list) else 1
 
 
 def number(value: Value) -> float:
@@ -132,22 +147,25 @@ def number(value: Value) -> float:
     return rows[0][0]
 
 
-def joined(rows: Sequence[Sequence[Value]]) -> Matrix:
-    """The matrix of ``[a b; c d]``. Raises Unsure where blocks beside each other differ in height."""
-    found: Matrix = []
-    for row in rows:
-        blocks = [block for block in map(matrix_of, row) if block]
-        if any(len(block) != len(blocks[0]) for block in blocks):
-            raise Unsure("matrices beside each other differ in height")
-        found += [[entry for part in parts for entry in part] for parts in zip(*blocks, strict=True)]
-    return found
+def joined(row: Sequence[Value], above: int = 0) -> Matrix:
+    """Matrices beside each other, below ``above`` rows. Raises Unsure where they differ in height."""
+    blocks = [block for block in map(matrix_of, row) if block]
+    if not blocks:
+        return []
+    if any(len(block) != len(blocks[0]) for block in blocks):
+        raise Unsure("matrices beside each other differ in height")
+    bounded(above + len(blocks[0]), sum(len(block[0]) for block in blocks))
+    return [[entry for part in parts for entry in part] for parts in zip(*blocks, strict=True)]
 
 
 def positions(index: Value | None, size: int) -> list[int]:
     """From 0: the places that an index from 1 names, all for None. Raises Unsure where there is no such place."""
     if index is None:
         return list(range(size))
-    entries = [entry for row in matrix_of(index) for entry in row]
+    rows = matrix_of(index)
+    if len(rows) > 1 and len(rows[0]) > 1:
+        raise Unsure("an index that is a matrix itself is not followed")
+    entries = [entry for row in rows for entry in row]
     for entry in entries:
         if not (math.isfinite(entry) and entry == int(entry) and 1 <= entry <= size):
             raise Unsure(f"there is no place {entry:g} among {size}")

@@ -6,6 +6,7 @@ import pytest
 from power_oracle import CASES, known, refused
 
 SIX = (CASES / "six.m").read_text()
+BEFORE, BRANCHES, ROWS = SIX.partition("mpc.branch")
 BUS_7 = "7	1	25	8	1.5	6	1	1	0	110	1	1.05	0.95;"
 UNIT_1 = "1	0	0	60	-40	1	50	1	80	0;"
 COST_1 = "2	0	0	3	0.04	12	100;"
@@ -35,6 +36,7 @@ BROKEN = {
     "empty matrix": (without("gen") + "\nmpc.gen = [\n];\n", "PD503", "gen"),
     "short row": (swap(BUS_7, "7	1	25	8	1.5	6	1	1	0	110;"), "PD504", "row `4`"),
     "short branch": (swap(LINE_20_7, "20	7	0.04	0.2	0	20	0	0	0	0;"), "PD504", "row `9`"),
+    "long row": (swap(BUS_7, BUS_7.replace("1.05", "1. 05")), "PD502", "row 4 of `bus` has 14 entries, its first row has 13"),
     "text": (swap(BUS_7, BUS_7.replace("25", "many")), "PD502", "line 12: `many` is no number"),
     "NaN": (swap(BUS_7, BUS_7.replace("25", "NaN")), "PD505", "Pd = nan in row 4"),
     "infinite load": (swap(BUS_7, BUS_7.replace("25", "Inf")), "PD505", "Pd = inf in row 4"),
@@ -104,7 +106,7 @@ NEIGHBOURS = {
         "7	1	25", "8	1	1	0	0	0	1	1	0	1	1	1.1	0.9;\n7	1	25"
     ).replace(LINE_5_7, LINE_5_7 + "\n" + LINE_5_7.replace("5	7", "5	8", 1)),
     "a linear cost": swap(COST_1, "2	0	0	2	12	100	0;"),
-    "no angle columns": SIX.replace("	-30	30;", ";").replace("	0	0;	% tap", ";	% tap"),
+    "no angle columns": BEFORE + BRANCHES + re.sub(r"\t-?\d+\t-?\d+;", ";", ROWS),
 }
 
 
