@@ -79,7 +79,8 @@ def _restored(
     given: Mapping[str, nn.Module],
     named: Mapping[str, Path],
 ) -> Restored:
-    from pdual.runtime.execute import default_workers, pick_device, prepared, solver_options
+    from pdual.runtime.execute import default_workers, pick_device, solver_options
+    from pdual.runtime.prepared import prepared
     from pdual.runtime.solver import restore
 
     options, place = asked_of(folder, record, named)

@@ -106,7 +106,7 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     from pdual.compiler.sameness import differs
     from pdual.restoring import restored
     from pdual.runtime.context import SourceContext
-    from pdual.runtime.execute import loaded
+    from pdual.runtime.prepared import loaded
 
     whole = restored(reference, named=options.data)
     for graph in graphs:

@@ -104,9 +104,9 @@ class Calls:
             found = self.call(model, arguments)
         else:
             row, place = len(self.asked) - 1, len(self.asked[-1])
-            name, found = self._again[row][place] if place < len(self._again[row]) else ("", None)
-            if found is None or name != model:
+            if place >= len(self._again[row]) or self._again[row][place][0] != model:
                 raise OtherCalls
+            found = self._again[row][place][1]
         self.asked[-1].append((model, found))
         return found
 

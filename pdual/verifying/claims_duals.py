@@ -381,9 +381,8 @@ def check_optima(subject: Subject, case: Case) -> None:
             raise Fallen(f"{name} ends at {found:.10g}, and the optimum has {float(expected[row, column]):.10g}")
         # Without a cap the optimum has z, or [z]_+: a table that is short of it is no reference, and has to be known by its cap.
         uncapped = float(z[row, column]) if given.equal[column] else max(float(z[row, column]), 0.0)
-        if abs(found - uncapped) > 1e-5 * (1 + abs(uncapped)) and not bool(
-            is_at_cap(lam, given.bounds.high)[row, column]
-        ):
+        at_cap = bool(is_at_cap(lam, given.bounds.high)[row, column])
+        if abs(found - uncapped) > 1e-5 * (1 + abs(uncapped)) and not at_cap:
             raise Fallen(f"{name} is {found:.10g}, {uncapped:.10g} without a cap, and does not count as at its cap")
 
 
@@ -392,10 +391,7 @@ CLAIMS = (
         "lagrangian", "psi, its slope [lam + rho g]_+ and the residual of the ascent are those of the definition",
         over_plans, check_lagrangian, NumbersCase,
     ),
-    Claim(
-        "multipliers", "multipliers stay in [0, cap], those of an equality in [-cap, cap]", over_plans, check_multipliers,
-        NumbersCase,
-    ),
+    Claim("multipliers", "multipliers stay in [0, cap], of an equality in [-cap, cap]", over_plans, check_multipliers, NumbersCase),
     Claim("updates", "an update of every kind of dual is its formula", over_plans, check_updates, NumbersCase),
     Claim(
         "optima", "exact ascent of every table of multipliers ends at the closed form", over_plans, check_optima,
