@@ -35,17 +35,8 @@ def grids(draw):
     ends += draw(st.lists(st.tuples(*[st.sampled_from(numbers)] * 2, st.sampled_from([0, 1])), max_size=3))
     branch = [
         [
-            source,
-            target,
-            draw(SIZES),
-            draw(EIGHTHS),
-            draw(EIGHTHS),
-            draw(st.sampled_from([0, 4, math.inf])),
-            0,
-            0,
-            draw(st.sampled_from([0, 0.5, 1.25])),
-            draw(st.sampled_from([0, -30, 8.5])),
-            status,
+            *(source, target, draw(SIZES), draw(EIGHTHS), draw(EIGHTHS), draw(st.sampled_from([0, 4, math.inf])), 0, 0),
+            *(draw(st.sampled_from([0, 0.5, 1.25])), draw(st.sampled_from([0, -30, 8.5])), status),
             *draw(st.sampled_from([[-360, 360], [0, 0], [-30, 0], [-8.5, 12]])),
         ]
         for source, target, status in ends
@@ -53,13 +44,9 @@ def grids(draw):
     gen = [[live[0], 0, 0, 8, -8, 1, 100, 1, 16, 0]]
     gen += [
         [
-            draw(st.sampled_from(numbers)),
-            draw(EIGHTHS),
-            draw(EIGHTHS),
+            *(draw(st.sampled_from(numbers)), draw(EIGHTHS), draw(EIGHTHS)),
             *draw(st.sampled_from([[math.inf, -math.inf], [4, 4]])),
-            1,
-            100,
-            draw(st.sampled_from([0, 1])),
+            *(1, 100, draw(st.sampled_from([0, 1]))),
             *draw(st.sampled_from([[math.inf, 0], [0, -4], [0, 0]])),
         ]
         for _ in range(draw(st.integers(0, 2)))
