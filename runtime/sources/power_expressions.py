@@ -29,7 +29,7 @@ _POWERS = ("^", ".^")
 _PRODUCTS = ("*", "/", ".*", "./")
 _SUMS = ("+", "-")
 _DEEPEST = 60  # brackets in brackets
-_MOST = 5_000_000  # numbers that a file computes, beside those it holds
+_MOST = 3_000_000  # rows and numbers that a file computes, beside those it holds
 
 Index: TypeAlias = "tuple[Value | None, ...]"
 
@@ -200,7 +200,7 @@ class Expressions:
         """Keeps what a file computes from growing without an end."""
         self._computed += size_of(value)
         if self._computed > _MOST:
-            raise Unsure(f"more than {_MOST:,} numbers are computed up to here")
+            raise Unsure(f"more than {_MOST:,} rows and numbers are computed up to here")
         return value
 
     def _named(self) -> Value:

@@ -135,8 +135,8 @@ def bounded(height: int, width: int) -> None:
 
 
 def size_of(value: Value) -> int:
-    """How many entries there are."""
-    return sum(map(len, value)) if isinstance(value, list) else 1
+    """How many rows and entries there are."""
+    return len(value) + sum(map(len, value)) if isinstance(value, list) else 1
 
 
 def number(value: Value) -> float:
