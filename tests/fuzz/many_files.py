@@ -21,7 +21,7 @@ from data_files import hold
 from data_mutations import KINDS, mutated
 
 #: Bytes of addresses, and seconds after which a reader is said to hang.
-ROOM, HANGS = 8 * 2**30, 30.0
+ROOM, HANGS = 4 * 2**30, 30.0
 
 
 def main() -> int:

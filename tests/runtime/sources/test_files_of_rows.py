@@ -17,6 +17,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, Kind, MemberOf
 from pdual.runtime.context import SourceContext
+from pdual.runtime.sources.columns import _check_claim
 from pdual.runtime.sources.table import read_fields
 
 KINDS = {
@@ -296,11 +297,12 @@ def test_tensors_without_a_byte_are_refused_at_once(tmp_path: Path) -> None:
     assert reason(tmp_path / "a.safetensors", "x") == ("PD533", "the rows of its tensor `x` hold nothing")
 
 
-def test_a_column_that_is_one_value_again_and_again_is_not_unpacked(tmp_path: Path) -> None:
+def test_rows_that_a_parquet_file_only_claims_are_not_made(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table({"x": pyarrow.nulls(3_000_000)}), tmp_path / "a.parquet")
-    assert reason(tmp_path / "a.parquet", "x")[1].startswith("its head claims 3,000,000 values of a column")
-    parquet.write_table(pyarrow.table({"x": np.ones(50_000)}), tmp_path / "a.parquet")
-    assert read(tmp_path / "a.parquet", "x")["x"] == [1.0] * 50_000
+    parquet.write_table(pyarrow.table({"x": np.ones(1000)}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", "x")["x"] == [1.0] * 1000
+    _check_claim(10**6, 2_000)
+    with pytest.raises(ValueError, match="its head claims 1,000,000,000,000 rows, and 2,000 bytes are there"):
+        _check_claim(10**12, 2_000)
