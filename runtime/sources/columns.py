@@ -10,10 +10,14 @@ from typing import Any, TypeAlias
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
+from pdual.runtime.memory import check_room
 from pdual.runtime.sources.array_files import DAMAGED, Arrays
 from pdual.runtime.sources.text_files import json_lines, separated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+#: Bytes of a value of a list.
+_OBJECT = 40
 
 
 class Lazy(Mapping[str, Any]):
@@ -59,14 +63,29 @@ def _parquet(path: Path) -> Columns:
     from pyarrow import ArrowException, parquet
 
     try:
-        table = parquet.read_table(path)
+        names = parquet.read_schema(path).names
     except ArrowException as error:
         raise ValueError(str(error)) from None
-    return Lazy({name: functools.partial(_pylist, table, name) for name in table.column_names})
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"it has two columns `{doubled}`")
+    return Lazy({name: functools.partial(_column, path, name) for name in names})
 
 
-def _pylist(table: Any, name: str) -> list[Any]:
-    found: list[Any] = table.column(name).to_pylist()
+def _column(path: Path, name: str) -> Sequence[Any]:
+    """One column; of numbers without a gap as an array, which keeps their type."""
+    from pyarrow import ArrowException, parquet, types
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            check_room(f"column `{name}` of `{path.name}`", file.metadata.num_rows, _OBJECT)
+            column = file.read(columns=[name]).column(name)
+        if column.null_count == 0 and (types.is_floating(column.type) or types.is_integer(column.type)):
+            array: Sequence[Any] = column.to_numpy()
+            return array
+        found: list[Any] = column.to_pylist()
+    except ArrowException as error:
+        raise ValueError(f"its column `{name}` cannot be read: {error}") from None
     return found
 
 
