@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from pdual.dsl.declarations.signature import part_names
-from pdual.dsl.declarations.sources_table import ONE_BY_ONE, BoundSettings, CsvSettings
+from pdual.dsl.declarations.sources_table import BoundSettings, CsvSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.typed import TypedField
@@ -51,7 +51,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     total = len(next(iter((*found.values(), *texts.values()))))
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
-    together = _together(settings, context)
+    together = context.grouped_by
     content = path.read_bytes() + repr(settings).encode() + (f"by {together}".encode() if together else b"")
     fingerprint = hashlib.sha256(content).hexdigest()[:24]
     groups = _groups(found[together] if together in found else texts[together]) if together else None
@@ -59,14 +59,6 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     standards = {name: learned(context.fields[name], found[name], splits["train"], path) for name in names}
     columns = standardised(found, context.fields, standards, path)
     return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards, called=called)
-
-
-def _together(settings: BoundSettings, context: SourceContext) -> str | None:
-    """The field whose rows stay together in one split."""
-    if settings.split_by is None:
-        return context.grouped_by
-    name = settings.split_by.name
-    return None if name == ONE_BY_ONE and name not in context.fields else name
 
 
 def _groups(column: Tensor | Sequence[str]) -> Tensor:
