@@ -84,6 +84,8 @@ class Flatness:
 
 def report_flat(graph: Graph, walk: Walk, found: Collector) -> None:
     """PD307 for every constraint that no weight can move, PD308 for every such term of the objective."""
+    if not graph.spec.models:
+        return  # nothing is to be trained
     frozen = frozenset(model.name for model in graph.spec.models if model.frozen_of is not None)
     flatness = Flatness(walk, frozen)
     spans = {family.name: family.span for block in graph.spec.blocks for family in block.families}

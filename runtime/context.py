@@ -34,7 +34,7 @@ class Progress:
 class SourceContext:
     """What a source may use: the files it may open, where it may cache, what is known, whom to tell.
 
-    ``grouped_by``: the id or text by which a block of the spec groups the rows, None where none does.
+    ``grouped_by``: the field whose rows stay together in one split, None where rows are drawn one by one.
     ``samples``: the data sets of which the sample is taken.
     ``current`` is the current folder where the command line named the file of a ``given``, by ``--set``.
     """

@@ -50,6 +50,7 @@ from pdual.runtime.row_facts import impossible_rows
 from pdual.runtime.run import Run
 from pdual.runtime.samples import sentences, warnings_of
 from pdual.runtime.solver import solve
+from pdual.runtime.split_groups import split_warnings
 from pdual.runtime.unminimised import objectives
 from pdual.runtime.unseen import standards_of
 from pdual.runtime.verdict import Verdict, verdict
@@ -118,7 +119,11 @@ def _execute(
         record = _record(text, options, ready, device, started, context.folder)
         folder = open_folder(path, text, options, record, told)
         dtype = torch.float64 if options.precision == "float64" else torch.float32
-        warnings = (*impossible_rows(graph, tables), *odd_modules(problem, graph.spec, dtype))
+        warnings = (
+            *split_warnings(graph.spec, tables),
+            *impossible_rows(graph, tables),
+            *odd_modules(problem, graph.spec, dtype),
+        )
         warn(warnings)
         warnings = (*warnings_of(graph.spec, ready.samples), *warnings)
         try:

@@ -19,7 +19,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.dsl.types import TEXT, ArrayType, Kind
+from pdual.dsl.types import TEXT
 from pdual.runtime.anchor import settle
 from pdual.runtime.architectures.build import build_model
 from pdual.runtime.context import SourceContext
@@ -27,6 +27,7 @@ from pdual.runtime.data import Table
 from pdual.runtime.group_table import GroupTable, group_codes
 from pdual.runtime.problem import Block, Problem, Term
 from pdual.runtime.samples import missing_of
+from pdual.runtime.split_groups import kept_together
 
 #: What a source says whose rows are not on this machine and cannot be had.
 MISSING = ("PD538", "PD541", "PD550")
@@ -47,7 +48,7 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
         knowns=knowns,
         fields={item.name: item for item in data.fields},
         sets={item.name: item.labels for item in spec.sets if item.labels is not None},
-        grouped_by=_grouped_by(spec, data),
+        grouped_by=kept_together(spec, data),
         file=context.files.get(data.name),
     )
     if data.name in context.samples:
@@ -56,13 +57,6 @@ def _table(spec: typed.TypedSpec, data: typed.TypedData, knowns: Mapping[str, Kn
     else:
         table = _whole(data, declaration.builder, own)
     return table.limited(context.limit) if context.limit is not None else table
-
-
-def _grouped_by(spec: typed.TypedSpec, data: typed.TypedData) -> str | None:
-    """The first field that is a key of groups: of a category (a member of a set, a truth value) every split should have rows."""
-    kinds = {item.name: item.type for item in data.fields}
-    fields = [block.group_by for block in spec.blocks if block.data == data.name and block.group_by is not None]
-    return next((field for field in fields if kinds[field] in (ArrayType(Kind.ID), TEXT)), None)
 
 
 def _whole(data: typed.TypedData, builder: str, context: SourceContext) -> Table:

@@ -314,6 +314,23 @@ ENTRIES: tuple[Entry, ...] = (
         help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
     ),
     Entry(
+        "PD553",
+        "{count} of the {total} groups of `{data}` by `{field}` have rows in several splits",
+        label="groups by this field",
+        notes=("the first are {shown}, the splits {splits}", "rows are kept together by `{other}`"),
+        help=(
+            "write `split_by = {by}` beside `split` to keep a group in one split, or `split_by = none` where that is meant",
+        ),
+        severity=Severity.WARNING,
+    ),
+    Entry(
+        "PD554",
+        "`{data}` has no rows in {empty}: its rows are shared out by `{field}`, which has {values} values",
+        label="its `split` asks for them",
+        help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
+        severity=Severity.WARNING,
+    ),
+    Entry(
         "PD580",
         "`{name}` is a sample: {words}",
         label="is not on this machine as a whole",

@@ -67,7 +67,7 @@ class Arrays(Mapping[str, Any]):
             with zipfile.ZipFile(self._path) as archive:
                 return _array(archive, archive.getinfo(f"{name}.npy"))
         except DAMAGED as error:
-            raise ValueError(f"its array `{name}` is damaged: {error}") from None
+            raise ValueError(f"its array `{name}` cannot be read: {error}") from None
 
 
 def _type(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.dtype[Any] | None:
@@ -97,6 +97,10 @@ def _array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> np.ndarray[Any, A
         raise ValueError("it holds Python objects, which are not read")
     if kind.names is not None:
         raise ValueError(f"it holds records of {', '.join(kind.names)}: save each as an array of its own")
+    if kind.kind in "mMV":
+        raise ValueError(
+            f"it holds {'dates or durations' if kind.kind in 'mM' else 'plain bytes'}, which are no numbers"
+        )
     if not shape:
         raise ValueError("it is one value and has no rows")
     if not prod(shape[1:]):

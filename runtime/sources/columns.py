@@ -10,10 +10,14 @@ from typing import Any, TypeAlias
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
+from pdual.runtime.memory import check_room
 from pdual.runtime.sources.array_files import DAMAGED, DENSEST, HEAD, Arrays
 from pdual.runtime.sources.text_files import json_lines, separated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
+
+#: Bytes of a value of a list.
+_OBJECT = 40
 
 
 class Lazy(Mapping[str, Any]):
@@ -60,12 +64,14 @@ def _parquet(path: Path) -> Columns:
 
     try:
         with parquet.ParquetFile(path) as file:
-            # Of the head no more than this: pyarrow ends the process where the statistics of a column are damaged.
             _check_claim(file.metadata.num_rows, path.stat().st_size)
-        table = parquet.read_table(path)
+        names = parquet.read_schema(path).names
     except ArrowException as error:
         raise ValueError(str(error)) from None
-    return Lazy({name: functools.partial(_pylist, table, name) for name in table.column_names})
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"it has two columns `{doubled}`")
+    return Lazy({name: functools.partial(_column, path, name) for name in names})
 
 
 def _check_claim(rows: int, size: int) -> None:
@@ -74,8 +80,22 @@ def _check_claim(rows: int, size: int) -> None:
         raise ValueError(f"its head claims {rows:,} rows, and {size:,} bytes are there")
 
 
-def _pylist(table: Any, name: str) -> list[Any]:
-    found: list[Any] = table.column(name).to_pylist()
+def _column(path: Path, name: str) -> Sequence[Any]:
+    """One column; of numbers without a gap as an array, which keeps their type."""
+    from pyarrow import ArrowException, parquet, types
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            # Of the head no more than this: pyarrow ends the process where the statistics of a column are damaged.
+            _check_claim(file.metadata.num_rows, path.stat().st_size)
+            check_room(f"column `{name}` of `{path.name}`", file.metadata.num_rows, _OBJECT)
+            column = file.read(columns=[name]).column(name)
+        if column.null_count == 0 and (types.is_floating(column.type) or types.is_integer(column.type)):
+            array: Sequence[Any] = column.to_numpy()
+            return array
+        found: list[Any] = column.to_pylist()
+    except ArrowException as error:
+        raise ValueError(f"its column `{name}` cannot be read: {error}") from None
     return found
 
 

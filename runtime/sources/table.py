@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import torch
 from torch import Tensor
 
 from pdual.dsl.declarations.signature import part_names
-from pdual.dsl.declarations.sources_table import ONE_BY_ONE, BoundSettings, CsvSettings
+from pdual.dsl.declarations.sources_table import BoundSettings, CsvSettings
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.typed import TypedField
@@ -52,7 +51,7 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     total = len(next(iter((*found.values(), *texts.values()))))
     if total < 2:
         raise refuse("PD536", context.span, file=path, found=total, needed=2)
-    together = _together(settings, context)
+    together = context.grouped_by
     content = path.read_bytes() + repr(settings).encode() + (f"by {together}".encode() if together else b"")
     fingerprint = hashlib.sha256(content).hexdigest()[:24]
     groups = _groups(found[together] if together in found else texts[together]) if together else None
@@ -60,14 +59,6 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     standards = {name: learned(context.fields[name], found[name], splits["train"], path) for name in names}
     columns = standardised(found, context.fields, standards, path)
     return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards, called=called)
-
-
-def _together(settings: BoundSettings, context: SourceContext) -> str | None:
-    """The field whose rows stay together in one split."""
-    if settings.split_by is None:
-        return context.grouped_by
-    name = settings.split_by.name
-    return None if name == ONE_BY_ONE and name not in context.fields else name
 
 
 def _groups(column: Tensor | Sequence[str]) -> Tensor:
@@ -151,8 +142,8 @@ def _column(values: Sequence[Any], field: TypedField, path: Path, context: Sourc
     if numbers is not None:
         return numbers
     if shape:
-        what = f"{prod(shape)} {what}"
-    parsed = [_parsed(value, parse, prod(shape)) for value in values]
+        what = f"{' x '.join(map(str, shape))} {what}"
+    parsed = [_parsed(value, parse, shape) for value in values]
     bad = [row for row, value in enumerate(parsed) if value is None]
     if bad:
         raise _misfit(field, what, values, bad, path, context.sets)
@@ -163,15 +154,10 @@ def _texts(field: TypedField, columns: Columns, path: Path) -> Sequence[str]:
     """A column of texts; what is no text is none: a number that a text is wanted of is likely another column."""
     values = _values(field.column or field.name, field, columns, path)
     found = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
-    bad = [row for row, value in enumerate(found) if not isinstance(value, str) or not _is_text(value)]
+    bad = [row for row, value in enumerate(found) if not isinstance(value, str) or not scalars.is_text(value)]
     if bad:
         raise _misfit(field, "texts", found, bad, path, {})
     return found
-
-
-def _is_text(value: str) -> bool:
-    """Whether there is a text for it in UTF-8: JSON can write halves of letters."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in value) if not value.isascii() else True
 
 
 def _values(column: str, field: TypedField, columns: Columns, path: Path) -> Sequence[Any]:
@@ -222,10 +208,12 @@ def _numbers_at_once(values: Any, field: TypedField, shape: tuple[int, ...]) -> 
     return torch.from_numpy(np.array(values, dtype=np.float64))
 
 
-def _parsed(value: Any, parse: Callable[[Any], Any], count: int) -> list[Any] | None:
-    """All numbers of one row, None where one does not fit or their count is wrong."""
+def _parsed(value: Any, parse: Callable[[Any], Any], shape: tuple[int, ...]) -> list[Any] | None:
+    """All numbers of one row, None where one does not fit or they are of another shape."""
+    if not scalars.fits(scalars.extent(value), shape):
+        return None
     found = [parse(item) for item in scalars.flat(value)]
-    return found if len(found) == count and None not in found else None
+    return found if None not in found else None
 
 
 def _numbers(field: TypedField) -> str:

@@ -6,12 +6,14 @@ import codecs
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _SHOWN = 40
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be as long as a book
@@ -24,6 +26,11 @@ def text_of(path: Path) -> str:
     try:
         text = content.decode(coding)
     except UnicodeDecodeError as error:
+        if coding != "utf-8":
+            line = _line_at(content[: error.start].decode(coding, "replace"))
+            raise ValueError(
+                f"line {line} is not {coding.removesuffix('-sig').upper()}, which its first bytes say it is"
+            ) from None
         line = len((content[: error.start] + b".").splitlines())
         around = content[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").split()
         near = next((word for word in around if not word.isascii()), "")
@@ -31,30 +38,39 @@ def text_of(path: Path) -> str:
         raise ValueError(f"line {line} is not UTF-8{looks}: save the file as UTF-8") from None
     if "\0" in text:
         raise ValueError(
-            f"line {_line_at(text, text.index(chr(0)))} holds a zero byte: it is no text, or UTF-16 without a mark"
+            f"line {_line_at(text[: text.index(chr(0))])} holds a zero byte: it is no text, or UTF-16 without a mark"
         )
     return text
 
 
-def _line_at(text: str, place: int) -> int:
-    return len(f"{text[:place]}.".splitlines())
+def _line_at(before: str) -> int:
+    return len(_LINE_END.findall(before)) + 1
 
 
 def separated(path: Path) -> Mapping[str, Sequence[str]]:
     """The columns of a csv or tsv file, cell by cell as written; lines that begin with ``#`` before the head are left out, as are columns
-    without a name.
+    without a name. Raises ValueError for what may be a value that is missing or one that was cut in two.
     """
     text = text_of(path)
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     records = _records(text, separator)
-    number, header = next(((n, row) for n, row in records if not row[0].lstrip().startswith("#")), (0, None))
+    number, header = next(((n, row) for n, row in records if row and not row[0].lstrip().startswith("#")), (0, None))
     if header is None:
         raise ValueError("it is empty")
     _check_header(header, number, separator, skipped=number > 1 and text.lstrip().startswith("#"))
-    rows = []
+    last = max((place for place, name in enumerate(header, 1) if name.strip()), default=0)
+    rows: list[list[str]] = []
+    blank = None
     for number, row in records:
+        if not row:
+            blank = blank or number
+            continue
+        if blank is not None and len(header) == 1:
+            raise ValueError(f'line {blank} is blank: write `""` if a value is missing there, else delete the line')
         if len(row) != len(header):
             raise ValueError(f"line {number} has {len(row)} values, the header has {len(header)}")
+        if any(cell.strip() for cell in row[last:]):
+            raise ValueError(f"line {number} has a value in a column without a name, behind the last that has one")
         rows.append(row)
     names = [name.strip() for name in header]
     doubled = next((name for name in names if name and names.count(name) > 1), None)
@@ -64,7 +80,7 @@ def separated(path: Path) -> Mapping[str, Sequence[str]]:
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Every record that is no blank line, with the line that it starts on."""
+    """Every record, with the line that it starts on; a blank line is an empty one."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     before = 0
     while True:
@@ -74,8 +90,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             raise ValueError(f"line {before + 1}: {error}") from None
         if row is None:
             return
-        if row:
-            yield before + 1, row
+        yield before + 1, row
         before = reader.line_num
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import struct
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedField
-from pdual.dsl.types import TEXT, ArrayType, Kind, MemberOf
+from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf
 from pdual.runtime.context import SourceContext
 from pdual.runtime.sources.columns import _check_claim
 from pdual.runtime.sources.table import read_fields
@@ -26,6 +27,8 @@ KINDS = {
     "k": ArrayType(Kind.ID),
     "t": TEXT,
     "b": ArrayType(Kind.BOOL),
+    "v": ArrayType(Kind.REAL, (FixedAxis(3),)),
+    "m": ArrayType(Kind.REAL, (FixedAxis(3), FixedAxis(2))),
 }
 
 
@@ -68,6 +71,12 @@ READ: dict[str, tuple[str, bytes, str, dict[str, list[Any]]]] = {
     "large whole numbers": ("a.csv", b"n\n9007199254740993\n-9223372036854775808\n", "n", {"n": [2**53 + 1, -(2**63)]}),
     "truths": ("a.csv", b"b\ntrue\nNo\n 1 \n0\n", "b", {"b": [True, False, True, False]}),
     "json lines": ("a.jsonl", b'\xef\xbb\xbf{"x": 1, "t": " a "}\r\n\r\n{"t": "b", "x": 2}', "xt", {"x": [1, 2], "t": [" a ", "b"]}),
+    "one column, blank lines last": ("a.csv", b"x\n1\n3\n\n\n", "x", {"x": [1, 3]}),
+    "one column, a text of nothing": ("a.csv", b't\na\n""\nb\n', "t", {"t": ["a", "", "b"]}),
+    "axes in their order": ("a.jsonl", b'{"m": [[1, 2], [3, 4], [5, 6]]}', "m", {"m": [[[1, 2], [3, 4], [5, 6]]]}),
+    "an axis of one entry more": ("a.jsonl", b'{"v": [[1], [2], [3]]}', "v", {"v": [[1, 2, 3]]}),
+    "axes in one line": ("a.jsonl", b'{"m": [1, 2, 3, 4, 5, 6]}', "m", {"m": [[[1, 2], [3, 4], [5, 6]]]}),
+    "the largest of a double": ("a.jsonl", b'{"n": 9007199254740991.0, "k": -9.0}', "nk", {"n": [2**53 - 1], "k": [-9]}),
     "a key that comes late": ("a.jsonl", b'{"x": 1}\n{"x": 2, "y": 3}\n', "x", {"x": [1, 2]}),
 }  # fmt: skip
 
@@ -106,6 +115,15 @@ REFUSED: dict[str, tuple[str, bytes, str, str, str]] = {
     "a missing key": ("a.jsonl", b'{"y": 2}\n{"x": 3, "y": 4}\n', "x", "PD535", "row 0"),
     "half a letter": ("a.jsonl", b'{"t": "a"}\n{"t": "\\ud800"}\n', "t", "PD535", "row 1"),
     "a key twice": ("a.jsonl", b'{"x": 1}\n{"x": 1, "x": 2}\n', "x", "PD533", "line 2: `x` stands twice"),
+    "one column, a blank line": ("a.csv", b"x\n1\n\n3\n", "x", "PD533", "line 3 is blank"),
+    "a value behind the named columns": ("a.csv", b"x,n,,\n1,2,,\n1,5,2,5\n", "xn", "PD533", "line 3 has a value in a column without a name"),
+    "half of a utf-16 letter": ("a.csv", "x,t\n1,é\n".encode("utf-16")[:-1], "xt", "PD533", "line 2 is not UTF-16"),
+    "an id that a spreadsheet shortened": ("a.csv", b"k\n7\n1.54266E+18\n", "k", "PD535", "row 1"),
+    "an id that a program rounded": ("a.csv", b"k\n7\n1542657904481796096.0\n", "k", "PD535", "row 1"),
+    "an id that may be the next, rounded": ("a.jsonl", b'{"k": 9007199254740993.0}\n', "k", "PD535", "row 0"),
+    "an id of half a letter": ("a.jsonl", b'{"k": "\\ud800"}\n', "k", "PD535", "row 0"),
+    "axes in another order": ("a.jsonl", b'{"m": [[1, 2, 3], [4, 5, 6]]}', "m", "PD535", "row 0"),
+    "an axis of several lengths": ("a.jsonl", b'{"v": [1, 2, 3]}\n{"v": [[1], [2, 3]]}', "v", "PD535", "row 1"),
     "no object": ("a.jsonl", b'{"x": 1}\n\n[2]\n', "x", "PD533", "line 3 should be a JSON object"),
     "a broken line": ("a.jsonl", b'{"x": 1}\n{"x": \n', "x", "PD533", "line 2: "),
     "nested too deep": ("a.jsonl", b'{"x": 1}\n{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "x", "PD533", "line 2: "),
@@ -151,8 +169,6 @@ def test_a_complex_array_is_two_columns(tmp_path: Path) -> None:
 def test_arrays_of_columns_in_fortran_order(tmp_path: Path) -> None:
     array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     np.savez(tmp_path / "a.npz", x=array)
-    from pdual.dsl.types import FixedAxis
-
     field = TypedField("x", ArrayType(Kind.REAL, (FixedAxis(3),)), None, None)
     found = read_fields(SourceContext(fields={"x": field}), tmp_path / "a.npz", {"x"}).columns["x"]
     assert torch.equal(found, torch.arange(6, dtype=torch.float64).reshape(2, 3))
@@ -173,6 +189,9 @@ def _claiming(shape: str) -> bytes:
     [
         (np.array(3.0), "it is one value and has no rows"),
         (np.array([("a", 1)], [("s", "U1"), ("i", "i4")]), "it holds records of s, i"),
+        (np.array(["2020-01-01", "2021-01-01"], "M8[ns]"), "it holds dates or durations"),
+        (np.array([1, 2], "m8[ns]"), "it holds dates or durations"),
+        (np.array([b"1", b"2"], "V1"), "it holds plain bytes"),
         ("(1000000000000,)", "its head claims 8,000,000,000,000 bytes"),
         ("(4294967296, 4294967296)", "its head claims"),
         ("(5,)", "its head claims 40 bytes"),
@@ -306,3 +325,65 @@ def test_rows_that_a_parquet_file_only_claims_are_not_made(tmp_path: Path) -> No
     _check_claim(10**6, 2_000)
     with pytest.raises(ValueError, match="its head claims 1,000,000,000,000 rows, and 2,000 bytes are there"):
         _check_claim(10**12, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [(np.float16, 2**11 - 1), (np.float32, 2**24 - 1), (np.float64, 2**53 - 1), (np.longdouble, 2**53 - 1)],
+)
+@pytest.mark.parametrize("field", ["k", "n"])
+def test_a_whole_number_is_exact_in_every_type_or_refused(tmp_path: Path, kind: Any, most: int, field: str) -> None:
+    """One more than the last that a type holds is what it makes of its neighbour, too."""
+    import pyarrow
+    from pyarrow import parquet
+
+    def written(values: Any) -> list[Path]:
+        np.savez(tmp_path / "a.npz", **{field: values})
+        if kind is np.longdouble:
+            return [tmp_path / "a.npz"]
+        parquet.write_table(pyarrow.table({field: values}), tmp_path / "a.parquet")
+        return [tmp_path / "a.npz", tmp_path / "a.parquet"]
+
+    for path in written(np.array([3, -most, most], kind)):
+        assert read(path, field)[field] == [3, -most, most]
+    for path in written(np.array([3, most, most + 1], kind)):
+        assert reason(path, field) == ("PD535", "row 2")
+
+
+def test_numbers_of_a_parquet_file(tmp_path: Path) -> None:
+    """Decimal numbers are exact; bytes, dates and gaps are no numbers."""
+    import pyarrow
+    from pyarrow import parquet
+
+    def of(**columns: Any) -> Path:
+        parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+        return tmp_path / "a.parquet"
+
+    exact = pyarrow.array([Decimal(2**53 + 1), Decimal(2**63 - 1)], pyarrow.decimal128(38, 0))
+    assert read(of(k=exact, n=exact), "kn") == {"k": [2**53 + 1, 2**63 - 1], "n": [2**53 + 1, 2**63 - 1]}
+    assert read(of(x=pyarrow.array([Decimal("1.50")])), "x") == {"x": [1.5]}
+    assert read(of(t=pyarrow.array(["a", "b"]).dictionary_encode(), odd=pyarrow.array([{"a": 1}, None])), "t") == {
+        "t": ["a", "b"]
+    }
+    for odd in (
+        pyarrow.array([1.0, None]),
+        pyarrow.array([b"1_5", b"2"]),
+        pyarrow.array([1, 2], pyarrow.timestamp("us")),
+        pyarrow.array([[1.0], [1.0, 2.0]]),
+    ):
+        assert reason(of(x=odd), "x")[0] == "PD535"
+    assert reason(of(k=pyarrow.array([Decimal("1.5")])), "k") == ("PD535", "row 0")
+    assert reason(of(k=pyarrow.array([7, None])), "k") == ("PD535", "row 1")
+
+
+def test_a_parquet_file_that_claims_more_rows_than_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    from pdual.runtime import memory
+
+    parquet.write_table(pyarrow.table({"x": [0.0] * 1000}), tmp_path / "a.parquet")
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    assert reason(tmp_path / "a.parquet", "x")[0] == "PD662"
