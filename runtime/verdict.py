@@ -1,10 +1,11 @@
-"""How a run ended, as facts: feasible or not, where not, what is at its cap, and what would help."""
+"""How a run ended, as facts: feasible or not, where not, what is at its cap; and what would help, where the log tells it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 import torch
 from torch import Tensor
@@ -18,8 +19,8 @@ from pdual.runtime.profile import Profile, address, families, unit
 from pdual.runtime.records import RANGE, TOLERANCE, LogLine
 from pdual.runtime.run import Run
 
-#: Outer iterations that are looked at for a trend.
-TREND = 5
+#: Outer iterations that are looked at for a trend, and the fewest that tell one.
+TREND, SHORTEST = 5, 3
 
 #: A quantity that fell by less than this share over the trend counts as standing still.
 STILL = 0.1
@@ -29,7 +30,6 @@ class Advice(StrEnum):
     """What would help."""
 
     MORE_ITERATIONS = "more_iterations"  # violations still fall
-    RAISE_CAP = "raise_cap"  # violated entries are at their cap
     OTHER_SPLITS = "other_splits"  # the train rows are met, others are not
 
 
@@ -124,7 +124,7 @@ def verdict(
             feasible,
             # What a table of rows says of other rows is its start: nothing helps it there.
             (all(share == 1.0 for share in shares.values()) and not missed) or (feasible and bool(at_start)),
-            bool(at_cap) or any(item.at_cap for item in averages),
+            _grows(run) and not at_cap and not any(item.at_cap for item in averages),
         ),
         averages=averages,
         only_averages=run.averages is not None and not shares,
@@ -142,21 +142,38 @@ def _of(program: Program) -> str:
     return "row" if program.groups_by is None else "group"
 
 
-def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, at_cap: bool) -> tuple[Advice, ...]:
-    """What would help, given whether train rows and all rows are met and whether violated entries are at
-    their cap.
+def _grows(run: Run) -> bool:
+    """Whether there are multipliers that learn."""
+    plans = [plan for lane in run.lanes for plan in lane.multipliers.plans]
+    plans += run.averages.multipliers.plans if run.averages is not None else ()
+    return any(plan.kind not in ("none", "penalty") for plan in plans)
+
+
+def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, grows: bool) -> tuple[Advice, ...]:
+    """What would help, given whether train rows and all rows are met, and whether multipliers can still grow.
+
+    Of a cap that binds nothing is advised: whether the predictor can meet the row at all is not known.
     """
     if everywhere or (not feasible and not history):
         return ()
     if feasible:
         return (Advice.OTHER_SPLITS,)
-    recent = history[-TREND:]
     # Where violations stand still, a log cannot tell flat constraints or rows that nothing meets from too small a rho: nothing is advised.
-    falls = len(recent) > 1 and _missed(recent[-1]) < (1 - STILL) * _missed(recent[0])
-    found = [Advice.RAISE_CAP] if at_cap else []
-    if falls:
-        found.append(Advice.MORE_ITERATIONS)
-    return tuple(found)
+    return (Advice.MORE_ITERATIONS,) if grows and _falls([_missed(line) for line in history]) else ()
+
+
+def _falls(missed: Sequence[float]) -> bool:
+    """Whether violations fell at the end, and have not risen in the last three quarters of a run: an oscillation falls half of the time."""
+    recent = missed[-TREND:]
+    before = min(missed[: -TREND + 1], default=inf)
+    if len(recent) < SHORTEST or not recent[-1] < (1 - STILL) * min(recent[0], before):
+        return False
+    lowest = inf
+    for value in missed[-max(TREND, 3 * len(missed) // 4) :]:
+        if value > (1 + STILL) * lowest:
+            return False
+        lowest = min(lowest, value)
+    return True
 
 
 def _missed(line: LogLine) -> float:
@@ -208,7 +225,6 @@ def lines(found: Verdict) -> list[str]:
 
 _ADVICE = {
     Advice.MORE_ITERATIONS: "violations still fell when the run ended: more outer iterations may help",
-    Advice.RAISE_CAP: "a cap binds: multipliers there cannot grow; a larger one helps only where the predictor can meet the row",
     Advice.OTHER_SPLITS: "train rows are met, and not all unseen rows are",
 }
 

@@ -203,8 +203,8 @@ def scaling_advice(parts: Sequence[Constants]) -> list[str]:
     if large.bound / small.bound <= APART:
         return []
     return [
-        f"rows of {large.name} reach {large.bound:.3g} and those of {small.name} {small.bound:.3g}, scaled:"
-        " one rho serves both badly; give them a `scale`"
+        f"rows of {large.name} may reach {large.bound:.3g} and those of {small.name} {small.bound:.3g}, in units of their feasible ranges,"
+        " by the declared ranges: the same rho weighs both"
     ]
 
 

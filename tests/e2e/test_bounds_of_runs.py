@@ -250,5 +250,5 @@ def test_values_of_the_run_need_not_be_repeated(capsys):
 def test_a_table_and_a_model_without_a_bound_are_said(capsys):
     found = estimates(say(capsys, "bounds", "--run", "pointwise", "--json"))
     assert found["nuPhi", "estimate"]["method"] == "no multipliers are learned"
-    assert found["RL", "bound"]["value"] == 2.0
+    assert found["RL", "bound"]["value"] == 6.0
     assert "a table has a number of its own for every row" in found["RL", "bound"]["method"]
