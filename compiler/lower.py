@@ -16,7 +16,7 @@ from pdual.compiler.joins import conjuncts, join_key
 from pdual.compiler.scalars import scalar_of
 from pdual.compiler.values import CallValue, Value, each, nodes_of, over
 from pdual.dsl import typed
-from pdual.dsl.checking.walking import factors_of
+from pdual.dsl.checking.walking import children, factors_of
 from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
@@ -42,6 +42,8 @@ class Lowering:
         self._spec = spec
         self._models = {model.name: model for model in spec.models}
         self._lets: dict[tuple[object, ...], Value] = {}
+        # What an argument of a function became, which may stand in very many places: by identities, so that both are kept.
+        self._done: dict[tuple[object, ...], tuple[Value, typed.TypedExpression, Indices]] = {}
         self._row_of: IndexAxis | None = None  # the group's axis whose fields are meant row by row
         self._rows: set[int] = set()  # indices over a whole data set: their fields are those of a row
         self._calling = ""  # the model whose arguments they are
@@ -57,11 +59,17 @@ class Lowering:
 
     def value(self, expression: typed.TypedExpression, indices: Indices) -> Value:
         """Any expression, with the bound indices' nodes by the identity of their binders."""
+        key = (id(expression), id(indices), self._row_of, self._calling, len(self._rows))
+        if key in self._done:
+            return self._done[key][0]
         before, self.builder.span = self.builder.span, expression.span
         try:
-            return self._value(expression, indices)
+            value = self._value(expression, indices)
         finally:
             self.builder.span = before
+        if children(expression):
+            self._done[key] = value, expression, indices
+        return value
 
     def _value(self, expression: typed.TypedExpression, indices: Indices) -> Value:
         build = self.builder

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from pdual.dsl.checking.scope import Context, Extent
 from pdual.dsl.checking.walking import children
-from pdual.dsl.typed import Apply, LetRef, TypedExpression
+from pdual.dsl.typed import Apply, LetRef, ModelCall, Reduce, TypedExpression
+
+#: Operations that a call of a model or a reduction takes as long to look at as.
+_HEAVY = 16
 
 
 def height_of(expression: TypedExpression, context: Context) -> int:
@@ -36,6 +39,7 @@ def extent_of(expression: TypedExpression, context: Context) -> Extent:
         return known[1]
     inside = [extent_of(child, context) for child in children(expression)]
     is_product = isinstance(expression, Apply) and expression.operation in ("multiply", "divide")
-    found = Extent(1 + sum(item.size for item in inside), sum(item.factors for item in inside) if is_product else 1)
+    own = _HEAVY if isinstance(expression, ModelCall | Reduce) else 1
+    found = Extent(own + sum(item.size for item in inside), sum(item.factors for item in inside) if is_product else 1)
     context.extents[id(expression)] = expression, found  # kept alive: its identity is the key
     return found

@@ -35,7 +35,7 @@ UNKNOWN_SET = "?"
 #: expression then has.
 DEEPEST = 200
 MOST_EXPANSIONS = 20_000
-LARGEST = 10_000
+LARGEST = 150_000
 #: How many operations may be applied on top of each other, through all lets.
 HIGHEST = 1_000
 
@@ -77,8 +77,8 @@ class Tables:
 
 
 class Extent(NamedTuple):
-    """How many operations an expression has with its functions written out, and how many factors if it is a product: these are
-    multiplied one by one. An argument counts wherever it stands, a let once.
+    """How many operations an expression has with its functions written out, a call of a model or a reduction counted as 16, and how many
+    factors if it is a product: these are multiplied one by one. An argument counts wherever it stands, a let once.
     """
 
     size: int

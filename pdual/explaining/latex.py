@@ -54,10 +54,13 @@ class Latex:
 
     def __init__(self, labels: Mapping[str, Sequence[str]]) -> None:
         self._labels = labels
+        self._done: dict[int, tuple[TypedExpression, tuple[str, int]]] = {}  # by `id`, kept alive
 
     def of(self, node: TypedExpression, binding: int = 0) -> str:
         """The expression, in parentheses where what is around it binds more tightly than it does."""
-        text, own = self._written(node)
+        if id(node) not in self._done:
+            self._done[id(node)] = node, self._written(node)
+        text, own = self._done[id(node)][1]
         return rf"\left({text}\right)" if own < binding else text
 
     def binder(self, binder: Binder) -> str:

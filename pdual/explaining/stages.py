@@ -14,7 +14,7 @@ from pdual.dsl.spans import Source, Span
 from pdual.understanding import Understood
 
 _LONGEST = 96
-_MOST_LINES = 200_000
+_MOST_LINES = 50_000
 
 
 def stage_of(understood: Understood, stage: str) -> str | None:

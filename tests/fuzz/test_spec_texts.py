@@ -14,6 +14,9 @@ from examples import EXAMPLES, LONG_EXAMPLES, pieces
 from front_end import hold
 from spec_mutations import mutated, texts
 
+from pdual.dsl.spans import Source
+from pdual.understanding import understand
+
 
 def hold_all(numbers: Iterable[int], folder: Path) -> None:
     for number in numbers:
@@ -106,3 +109,33 @@ def test_types_in_types(tmp_path: Path) -> None:
 
 def test_room_for_recursion_is_made_once() -> None:
     assert sys.getrecursionlimit() >= 20_000
+
+
+#: Values that functions write out again and again: each call doubles or triples what it is given.
+DOUBLED = ("x + x", "x * x", "x / x", "max(x, x)", "f(x) + x", "sum[i in s](x + x)", "1 if 0 < x < 2 else x")
+WHERE = (
+    "minimize f({})",
+    "minimize f(r.x) * {}",
+    "let y = {}\n  minimize f(y) * y",
+    "minimize r.x\n  subject to a: {} <= f(r.x)",
+    "minimize r.x\n  subject to a: r.x <= f(r.x)\n  dual a = {}",
+)
+
+
+@pytest.mark.parametrize("body", DOUBLED)
+@pytest.mark.parametrize("calls", [9, 14, 60])
+def test_values_that_are_written_out_again_and_again(body: str, calls: int, tmp_path: Path) -> None:
+    """Nine calls are a value of some thousand operations; of sixty, nothing could be computed."""
+    value = "g(" * calls + "r.x" + ")" * calls
+    for inside in WHERE if calls > 9 else WHERE[:1]:
+        spent = hold(SPEC.format(whole=f"def g(x) = {body}", inside=inside.format(value)).encode(), tmp_path)
+        assert spent < 2 * (1 + 4 * (calls < 60))
+
+
+@pytest.mark.parametrize("count", [3, 17, 40])
+def test_functions_that_square_each_other(count: int, tmp_path: Path) -> None:
+    lines = ["def g0(x) = x + x", *(f"def g{n}(x) = g{n - 1}(g{n - 1}(x))" for n in range(1, count))]
+    text = SPEC.format(whole="\n".join(lines), inside=f"minimize g{count - 1}(r.x)").encode()
+    codes = {item.code for item in understand(Source("p.pdual", text.decode())).diagnostics}
+    assert ("PD232" in codes) == (count > 3)
+    hold(text, tmp_path)
