@@ -13,15 +13,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+import sympy
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pdual.bounding.certificate import DELTA, rate
 from pdual.bounding.parts import Constants, part_constants
 from pdual.compiler.compile import lower
 from pdual.dsl.operations.operation import Curvature
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
+from pdual.runtime.lagrangian import Lagrangian
 
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 Piece: TypeAlias = tuple[str, Callable[[Values], NDArray[Any]]]
@@ -220,3 +224,41 @@ def test_a_wrong_claim_is_seen(wrong: str) -> None:
     }
     with pytest.raises(AssertionError):
         holds(faulty[wrong], scale, lambda v: (v["x"] + 2) ** 3, "(x + 2)^3")
+
+
+def test_slopes_of_psi_are_what_the_augmented_bounds_take_them_for() -> None:
+    """In a multiplier at most B, and so at most W = max(B, Gamma / rho); in a row at most Gamma + rho B; B and that are reached."""
+    source = np.random.default_rng(0)
+    for largest, cap, rho in ((2.0, 5.0, 1.0), (2.0, 5.0, 10.0), (0.1, 3.0, 7.0)):
+        lagrangian = Lagrangian(torch.zeros(1, dtype=torch.bool), torch.full((1,), rho, dtype=torch.float64))
+        ends = source.random((2000, 2)) < 0.2
+        g = torch.tensor(np.where(ends[:, 0], np.sign(source.normal(size=2000)), source.uniform(-1, 1, 2000)) * largest)
+        lam = torch.tensor(np.where(ends[:, 1], source.integers(0, 2, 2000), source.random(2000)) * cap)
+        step = 1e-6
+
+        def psi(g: torch.Tensor, lam: torch.Tensor, of: Lagrangian = lagrangian) -> torch.Tensor:
+            return of.psi(g[:, None], lam[:, None])
+
+        in_lam = ((psi(g, lam + step) - psi(g, lam - step)) / (2 * step)).abs()
+        in_g = ((psi(g + step, lam) - psi(g - step, lam)) / (2 * step)).abs()
+        widest, steepest = max(largest, cap / rho), cap + rho * largest
+        assert 0.99 * largest <= float(in_lam.max()) <= largest + 1e-4
+        assert largest <= widest
+        assert 0.99 * steepest <= float(in_g.max()) <= steepest + 1e-4
+
+
+def test_the_rate_of_a_class_is_above_what_signs_and_rows_give() -> None:
+    """Thresholds of the unit interval: the largest gap between mean and expectation, in 2,000 draws of 200 rows, beside its rate."""
+    rows, delta = 200, 0.05
+    source = np.random.default_rng(1)
+    places = np.arange(1, rows + 1) / rows
+    gaps, sums = [], []
+    for _ in range(2000):
+        x = np.sort(source.random(rows))
+        gaps.append(max(float(abs(places - x).max()), float(abs(places - 1 / rows - x).max())))
+        sums.append(max(0.0, float(np.cumsum(source.choice([-1.0, 1.0], rows)).max())) / rows)
+    given = {"R": float(np.mean(sums)), "N": rows, "delta": delta}
+    bound = float(
+        rate(sympy.Symbol("R"), 1.0, sympy.Symbol("N")).subs({str(n): v for n, v in given.items()}).subs(DELTA, delta)
+    )
+    assert np.quantile(gaps, 1 - delta) <= bound

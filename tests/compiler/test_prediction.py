@@ -184,16 +184,16 @@ def test_constants_of_parts_are_scaled() -> None:
 
 
 def test_the_certificate_in_numbers() -> None:
-    """One entry: the paper's formulas by hand, with B0 = 4, B = 2, L = 3, mu = 0.5, Gamma = 5, s = 0.25."""
+    """One entry: the paper's formulas by hand, with B0 = 4, V0 = 7, B = 2, L = 3, mu = 0.5, Gamma = 5, s = 0.25."""
     known = {
-        "B0": 4, "B": 2, "L0": 3, "LC": 15, "L1": 3, "L2": 9, "mu": 0.5, "Gamma": 5, "s": 0.25, "nuH": 0.01, "nuPhi": 0.1,
+        "B0": 4, "V0": 7, "B": 2, "L0": 3, "LC": 15, "L1": 3, "L2": 9, "mu": 0.5, "Gamma": 5, "s": 0.25, "nuH": 0.01, "nuPhi": 0.1,
         "zeta0": 0.02, "zeta": 0.03, "zetaL": 0.04, "rho": 10, "W": 2, "n": 1,
     }  # fmt: skip
     found = {bound.name: bound.value for bound in certificate(known)}
     delta_d = 2 * 0.1 + 0.02 + 5 * 0.03
     hull = 3 * (1 + 5) * 0.01
     delta_f = math.sqrt(2 * 9 / 0.5 * (delta_d + 0.02 + hull)) + math.sqrt(2 * 27 * 6 * 0.01 / 0.5) + 0.03
-    gap = 3 * (1 + 4 / 0.25) * 0.01
+    gap = 3 * (1 + 7 / 0.25) * 0.01
     assert found["Delta_D"] == pytest.approx(delta_d)
     assert found["Delta_F"] == pytest.approx(delta_f)
     assert found["Delta_O"] == pytest.approx(0.02 + delta_d + gap + (5 + 2 * 0.5 / 9) * delta_f)
