@@ -48,10 +48,9 @@ def _grouped(spec: typed.TypedSpec, data: typed.TypedData) -> Iterator[tuple[str
 
 
 def _apart(spec: typed.TypedSpec, data: typed.TypedData, table: Table) -> Iterator[Diagnostic]:
-    settings = data.settings
-    own = isinstance(settings, BoundSettings)
+    own = data.settings if isinstance(data.settings, BoundSettings) else None
     together = kept_together(spec, data)
-    if own and together is None and settings.split_by is not None:
+    if own is not None and together is None and own.split_by is not None:
         return  # as it was asked for
     kinds = {item.name: item.type for item in data.fields}
     for field, block in dict(_grouped(spec, data)).items():
@@ -67,7 +66,7 @@ def _apart(spec: typed.TypedSpec, data: typed.TypedData, table: Table) -> Iterat
             yield diagnostic(
                 "PD553", block.span, data=data.name, field=field, count=f"{len(several):,}", total=f"{len(called):,}",
                 shown=shown + (", ..." if len(several) > _TOLD else ""), splits=", ".join(table.splits),
-                by=field if own and together is None else None, other=together,
+                by=field if own is not None and together is None else None, other=together,
             )  # fmt: skip
 
 

@@ -331,6 +331,13 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
     ),
     Entry(
+        "PD555",
+        "the tokenizer of `{base}` reads `{token}` in a text as a special token, not as letters",
+        label="the model that reads it",
+        notes=("it is in `{text}`",),
+        help=("leave the row out, or take a base whose tokenizer has letters for it",),
+    ),
+    Entry(
         "PD580",
         "`{name}` is a sample: {words}",
         label="is not on this machine as a whole",

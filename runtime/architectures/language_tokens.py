@@ -63,20 +63,22 @@ class Reader:
         self.template = template
         self._known: dict[tuple[str, str], Tokens] = {}
         self._prompts: dict[str, tuple[int, ...]] = {}
+        self._signs = signs_of(tokenizer)
 
     def tokens(self, prompt: str, answer: str) -> Tokens:
-        """The tokens of one pair. Raises PD552, PD663, PD664."""
+        """The tokens of one pair. Raises PD552, PD555, PD663, PD664."""
         pair = (prompt, answer)
         if pair not in self._known:
             before = self.prompt(prompt)
             end = self.tokenizer.eos_token_id
             after = _ids(self.tokenizer, TEMPLATES[self.template].answer(answer), False)
+            self._check_signs(after, answer)
             self._check(after if end is None else (*after, end), answer)
             self._known[pair] = Tokens((*before, *after, *([end] if end is not None else [])), len(before))
         return self._known[pair]
 
     def prompt(self, prompt: str) -> tuple[int, ...]:
-        """The tokens that an answer to this prompt follows. Raises PD552, PD663, PD664."""
+        """The tokens that an answer to this prompt follows. Raises PD552, PD555, PD663, PD664."""
         if prompt not in self._prompts:
             try:
                 found = TEMPLATES[self.template].prompt(self.tokenizer, prompt)
@@ -84,9 +86,18 @@ class Reader:
                 raise refuse("PD664", self._span, base=self._base, reason=error) from None
             except SpecialTextError as error:
                 raise refuse("PD552", self._span, base=self._base, token=error, text=_quoted(prompt)) from None
+            if not TEMPLATES[self.template].signed:
+                self._check_signs(_inner(found, self._signs), prompt)
             self._check(found, prompt)
             self._prompts[prompt] = found
         return self._prompts[prompt]
+
+    def _check_signs(self, ids: Sequence[int], text: str) -> None:
+        """A text of the data is no sign: of some tokenizers these are words like any other."""
+        sign = next((token for token in ids if token in self._signs), None)
+        if sign is not None:
+            named = self.tokenizer.convert_ids_to_tokens(sign)
+            raise refuse("PD555", self._span, base=self._base, token=named, text=_quoted(text))
 
     def _check(self, ids: Sequence[int], text: str) -> None:
         """The model has to have a vector for every token."""
@@ -119,10 +130,11 @@ def batch_of(tokens: Sequence[Tokens], device: torch.device) -> TokenBatch:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a prompt becomes tokens, and an answer the text that is tokenised after them."""
+    """How a prompt becomes tokens, and an answer the text that is tokenised after them. ``signed``: with special tokens of its own."""
 
     prompt: Callable[[Any, str], tuple[int, ...]]
     answer: Callable[[str], str]
+    signed: bool
 
 
 class SpecialTextError(Exception):
@@ -144,6 +156,20 @@ def special_tokens(tokenizer: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(token for token in found if token))
 
 
+def signs_of(tokenizer: Any) -> frozenset[int]:
+    """The special tokens that no text of the data may become; the one for unknown words may, unless it says something else, too."""
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    found = {*tokenizer.all_special_ids, *(place for place, item in added.items() if item.special)}
+    others = [getattr(tokenizer, f"{name}_token_id", None) for name in ("bos", "eos", "pad", "sep", "cls", "mask")]
+    return frozenset(found - ({tokenizer.unk_token_id} - {*others}))
+
+
+def _inner(ids: Sequence[int], signs: frozenset[int]) -> Sequence[int]:
+    """Without the signs that a tokenizer begins and ends every text with."""
+    words = [place for place, token in enumerate(ids) if token not in signs]
+    return ids[words[0] : words[-1]] if words else ()
+
+
 def _plain(tokenizer: Any, prompt: str) -> tuple[int, ...]:
     found = _ids(tokenizer, f"Question: {prompt}\nAnswer:", True)
     # Some tokenizers end every text; the answer goes on here.
@@ -156,6 +182,6 @@ def _ids(tokenizer: Any, text: str, special: bool) -> tuple[int, ...]:
 
 
 TEMPLATES: Mapping[str, Template] = {
-    "chat": Template(_chat, lambda answer: answer),
-    "plain": Template(_plain, lambda answer: f" {answer}"),
+    "chat": Template(_chat, lambda answer: answer, True),
+    "plain": Template(_plain, lambda answer: f" {answer}", False),
 }

@@ -19,6 +19,8 @@ from pdual.runtime.sources.cache import cache_root
 
 SPLITS = ("train", "val", "test")
 _ENDINGS = (".jsonl", ".jsonl.gz")
+#: Bytes of a line: one pair of a graph and its vectors has some ten thousand.
+_LONGEST = 2**26
 _UNREADABLE = (OSError, EOFError, zlib.error)
 
 
@@ -55,7 +57,12 @@ def lines_of(file: Path, span: Span) -> Iterator[bytes]:
     """The lines of a file, packed or not. Raises PD533."""
     try:
         with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
-            yield from lines
+            number = 0
+            while line := lines.readline(_LONGEST + 1):
+                number += 1
+                if len(line) > _LONGEST:
+                    raise refuse("PD533", span, file=file, reason=f"line {number} is longer than {_LONGEST:,} bytes")
+                yield line
     except _UNREADABLE as error:
         raise refuse("PD533", span, file=file, reason=str(error) or type(error).__name__) from None
 

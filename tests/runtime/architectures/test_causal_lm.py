@@ -121,12 +121,12 @@ def test_each_text_is_tokenised_once(base: Path, monkeypatch: pytest.MonkeyPatch
     tokenizer = model.reader.tokenizer
 
     class Counting:
-        eos_token_id = tokenizer.eos_token_id
-        apply_chat_template = staticmethod(tokenizer.apply_chat_template)
-
         def __call__(self, text: str, **options: Any) -> Any:
             asked.append(text)
             return tokenizer(text, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(tokenizer, name)
 
     monkeypatch.setattr(model.reader, "tokenizer", Counting())
     first = said(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import ArrayType, FixedAxis, GraphType, Kind, SetAxis
+from pdual.runtime.sources import flora_files
 from pdual.runtime.sources.flora import build
 
 CODING = FloraSettings(domain="Coding-GD")
@@ -72,6 +74,16 @@ def test_a_packed_file_that_broke_off(places: Places, cut: int) -> None:
     file.write_bytes(file.read_bytes()[:-cut] if cut else b"not packed")
     (item,) = refused(lambda: build(CODING, places.context))
     assert (item.code, item.fact["file"]) == ("PD533", str(file))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_line_without_an_end(places: Places, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
+    monkeypatch.setattr(flora_files, "_LONGEST", 100_000)
+    file = write(places.own / "Coding-GD", packed=packed) / ("train.jsonl.gz" if packed else "train.jsonl")
+    content = json.dumps(GOOD).encode() + b"\n" + bytes(100_001)
+    file.write_bytes(gzip.compress(content) if packed else content)
+    (item,) = refused(lambda: build(CODING, places.context))
+    assert (item.code, item.fact["reason"]) == ("PD533", "line 2 is longer than 100,000 bytes")
 
 
 def without(key: str, **more: Any) -> dict[str, Any]:

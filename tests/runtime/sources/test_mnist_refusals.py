@@ -103,3 +103,12 @@ def test_an_idx_file_that_is_refused(content: bytes, code: str, places: Places) 
         (own / name).write_bytes(content if name == f"{FILES[3]}.gz" else sound)
     (item,) = refused(lambda: build(MnistSettings(), context))
     assert (item.code, item.fact["file"]) == (code, str(own / f"{FILES[3]}.gz"))
+
+
+def test_a_packed_file_is_unpacked_no_further_than_it_may_be(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mnist_files, "_MOST", 100_000)
+    own, context, _ = places
+    for name in PACKED:
+        (own / name).write_bytes(gzip.compress(bytes(100_001)))
+    (item,) = refused(lambda: build(MnistSettings(), context))
+    assert (item.code, item.fact["reason"]) == ("PD533", "it unpacks to more than 100,000 bytes")
