@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pdual.cli.main import perform
-from pdual.runtime import checkpoint, execute
+from pdual.runtime import checkpoint, execute, prepared
 from pdual.runtime.checkpoint import FRESH, OLD
 from pdual.runtime.folder import CHECKPOINT, RunFolder
 
@@ -60,7 +60,7 @@ def killed(folder: Path, wait: float) -> dict[str, Any]:
 def main(root: Path, kills: int, seed: int) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         perform([*COMMAND, str(root / "warm"), "--budget", "0.01s"])
-    execute.QUICK_OUTER, execute.QUICK_STEPS = 12, 240
+    prepared.QUICK_OUTER, prepared.QUICK_STEPS = 12, 240
     execute.Options = partial(execute.Options, save_every=0.0)  # type: ignore[assignment, misc]
     flush = checkpoint._flush
 

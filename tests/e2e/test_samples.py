@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from running import hold, say
 
-from pdual.runtime import execute
+from pdual.runtime import prepared
 from pdual.runtime.sources.cache import SAMPLES
 
 #: As little as shows that a run works.
@@ -32,8 +32,8 @@ def _fresh_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    monkeypatch.setattr(execute, "QUICK_OUTER", 2)
-    monkeypatch.setattr(execute, "QUICK_STEPS", 4)
+    monkeypatch.setattr(prepared, "QUICK_OUTER", 2)
+    monkeypatch.setattr(prepared, "QUICK_STEPS", 4)
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def code_of(refusal: pytest.ExceptionInfo[Refusal]) -> str:
     [
         ("f(r.x) <= r.y", []),
         ("r.x <= 2 + 0 * f(r.x)", ["PD301"]),
-        ("r.x + 0 * f(r.x)^2 <= 0.5", []),
+        ("r.x + 0 * f(r.x)^2 <= 0.5", ["PD307"]),
         ("r.x >= 2 + f(r.x)^2", ["PD302"]),
     ],
 )

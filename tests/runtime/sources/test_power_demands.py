@@ -364,7 +364,7 @@ def test_a_demands_file_that_is_not_there_names_the_nearest(tmp_path):
         ({"load_im": np.zeros((19, 6))}, "20 rows of `load_re`, 19 of `load_im`"),
         ({"load_re": np.full((20, 6), "x")}, "type <U1"),
         ({"load_re": np.zeros((0, 6)), "load_im": np.zeros((0, 6))}, "shape [0, 6]"),
-        ({"load_re": np.full((20, 6), None)}, "`load_re` is damaged: it holds Python objects"),
+        ({"load_re": np.full((20, 6), None)}, "its array `load_re` cannot be read: it holds Python objects"),
     ],
 )
 def test_arrays_of_another_form_are_refused(changes, found, tmp_path):
