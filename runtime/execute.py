@@ -136,8 +136,8 @@ def _execute(
 
 def _as_before(options: RunOptions, path: Path) -> RunOptions:
     """A run that is gone on with keeps to the samples that it began with, and takes none that it had not."""
-    if not options.resume or not (path / RUN).is_file():
-        return options
+    if not options.resume or not all((path / name).is_file() for name in (RUN, SPEC)):
+        return options  # one that died before anything was saved begins anew
     return replace(options, samples=tuple(RunFolder.open(path).record.samples))
 
 

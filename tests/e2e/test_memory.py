@@ -112,9 +112,12 @@ def test_a_name_that_the_system_refuses(here: Path, capsys: pytest.CaptureFixtur
         said = capsys.readouterr()
         assert "PD999" not in said.out + said.err
     assert perform(["check", "x" * 300]) != 0
-    assert f"error[PD717]: the system does nothing with `{'x' * 200}...`: file name too long" in "".join(
-        capsys.readouterr()
-    )
+    said = "".join(capsys.readouterr())
+    assert "error[PD703]: `xxxx" in said
+    assert "cannot be read: file name too long" in said
+    assert perform(["run", "small.pdual", "--out", "y" * 300]) != 0
+    said = "".join(capsys.readouterr())
+    assert f"error[PD717]: the system does nothing with `{'y' * 200}...`: file name too long" in said
 
 
 @pytest.mark.parametrize(
