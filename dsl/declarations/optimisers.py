@@ -55,7 +55,7 @@ class OptimiserSettings(Settings):
         return self._passes(1.0, rows)
 
     def _passes(self, count: float, rows: int) -> int:
-        return max(1, round(count * rows / min(self.batch, rows)))
+        return max(1, round(min(count * rows / min(self.batch, rows), 2.0**53)))
 
 
 class AdamSettings(OptimiserSettings):

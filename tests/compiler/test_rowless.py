@@ -14,7 +14,6 @@ import pytest
 import strategies
 import torch
 import world
-from examples import EXAMPLES
 from hypothesis import HealthCheck, given, settings
 from rewriting import filtered, inlined, rebuilt
 from spelling import written
@@ -43,7 +42,7 @@ CONSTANTS: Mapping[str, tuple[TypedExpression, Any]] = {
 FIELDS = sorted(CONSTANTS)
 
 GENERATED = settings(
-    max_examples=max(20, EXAMPLES // 8),
+    max_examples=50,
     deadline=None,
     derandomize=True,
     report_multiple_bugs=False,
@@ -85,7 +84,12 @@ def check(expressions: Mapping[str, TypedExpression], lost: Collection[str]) -> 
     rows = rows_with(lost)
     change: Callable[[TypedExpression], TypedExpression] = lambda item: without(item, lost)  # noqa: E731
     metrics = [TypedMetric(name, change(expression)) for name, expression in expressions.items()]
-    _, found = evaluated(world.spec(metrics), rows)
+    try:
+        _, found = evaluated(world.spec(metrics), rows)
+    except Refusal as refusal:  # a constant came about that is not finite, which is refused where it stands
+        if {item.code for item in refusal.diagnostics} != {"PD310"}:
+            raise
+        return
     for metric in metrics:
         assert found.metrics[metric.name].shape == (len(rows),)
         for position, row in enumerate(rows):

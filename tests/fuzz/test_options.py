@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import shutil
@@ -16,7 +15,7 @@ import typer
 from pdual.cli.main import app, perform
 
 #: Commands with one wrong value; `PDUAL_EXAMPLES` asks for more of them.
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400")) // 5
+EXAMPLES = 80
 PATIENCE = 20.0
 
 SPEC = (
