@@ -14,7 +14,7 @@ import typer
 
 from pdual.cli.main import app, perform
 
-#: Commands with one wrong value; `PDUAL_EXAMPLES` asks for more of them.
+#: Commands with one wrong value.
 EXAMPLES = 80
 PATIENCE = 20.0
 
