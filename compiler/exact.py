@@ -109,7 +109,7 @@ class ExactValues(Remembering[Exact]):
 
     def _operation(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Exact:
         if node.operation in _DECIDES:
-            return self._logic(node, indices)
+            return self._logic(node, indices, inner)
         found: list[Number] = []
         for argument in node.arguments:
             if node.operation == "where" and len(found) == 1:  # the branch that is not taken may have no value
@@ -121,10 +121,10 @@ class ExactValues(Remembering[Exact]):
             found.append(value)
         return _computed(OPERATIONS[node.operation].meaning, [item.value for item in found], found)
 
-    def _logic(self, node: Node, indices: Mapping[IndexAxis, int]) -> Exact:
+    def _logic(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Exact:
         """``and`` and ``or``, which one side alone may decide."""
         decides = _DECIDES[node.operation]
-        sides = [self.range(argument, indices) for argument in node.arguments]
+        sides = [self.range(argument, indices, inner if argument.inner else ()) for argument in node.arguments]
         if any(isinstance(side, Number) and bool(side.value) is decides for side in sides):
             return Number(decides)
         return next((side for side in sides if isinstance(side, NoNumber)), Number(not decides))

@@ -14,6 +14,7 @@ import pytest
 import strategies
 import torch
 import world
+from examples import EXAMPLES
 from hypothesis import HealthCheck, given, settings
 from rewriting import filtered, inlined, rebuilt
 from spelling import written
@@ -42,7 +43,7 @@ CONSTANTS: Mapping[str, tuple[TypedExpression, Any]] = {
 FIELDS = sorted(CONSTANTS)
 
 GENERATED = settings(
-    max_examples=50,
+    max_examples=max(20, EXAMPLES // 8),
     deadline=None,
     derandomize=True,
     report_multiple_bugs=False,
