@@ -12,6 +12,10 @@ from pdual.dsl.declarations.references import Settings
 Beta: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
 
 
+#: Passes over the rows that may be asked for: more would not end, and much more has no count.
+MOST_PASSES = 1e9
+
+
 class CosineSettings(Settings):
     """``cosine(warmup = 100, final = 0.005)``: linear warm-up over ``warmup`` steps, then a half cosine to ``final`` times the rate."""
 
@@ -35,7 +39,7 @@ class OptimiserSettings(Settings):
 
     lr: float = Field(gt=0)
     batch: int = Field(64, ge=1)
-    epochs: float = Field(1, gt=0)
+    epochs: float = Field(1, gt=0, le=MOST_PASSES)
     steps: int | None = Field(None, ge=1)
     members: int | None = Field(None, ge=1)
     weight_decay: float = Field(0.0, ge=0)
@@ -55,7 +59,7 @@ class OptimiserSettings(Settings):
         return self._passes(1.0, rows)
 
     def _passes(self, count: float, rows: int) -> int:
-        return max(1, round(min(count * rows / min(self.batch, rows), 2.0**53)))
+        return max(1, round(count * rows / min(self.batch, rows)))
 
 
 class AdamSettings(OptimiserSettings):

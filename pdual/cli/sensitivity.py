@@ -17,7 +17,7 @@ from pdual.cli.say import say
 if TYPE_CHECKING:
     from pdual.sensitivity import Sensitivity
 
-#: Of groups, and of re-solves of one.
+#: Of groups, of re-solves of one, of outer iterations and of passes in one.
 MOST = 100_000
 
 
@@ -30,13 +30,14 @@ def sensitivity(
         typer.Option(metavar="N", help="Rows of a group. [default: a tenth of the split]", min=2, show_default=False),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", help="Re-solves of each group.", min=1, max=MOST)] = 2,
-    outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1)] = 12,
+    outer: Annotated[int, typer.Option(metavar="N", help="Outer iterations of a re-solve.", min=1, max=MOST)] = 12,
     epochs: Annotated[
         float | None,
         typer.Option(
             metavar="N",
             help="Passes over the rows in an outer iteration's descent. [default: the spec's]",
             min=0.001,
+            max=MOST,
             show_default=False,
         ),
     ] = None,
@@ -46,6 +47,7 @@ def sensitivity(
             metavar="X",
             help="Learning rate of a re-solve, as a share of the run's. [default: 0.1]",
             min=1e-6,
+            max=1e6,
             show_default=False,
         ),
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -14,8 +15,8 @@ import typer
 
 from pdual.cli.main import app, perform
 
-#: Commands with one wrong value.
-EXAMPLES = 80
+#: Commands with one wrong value; `PDUAL_EXAMPLES` asks for more of them.
+EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400")) // 5
 PATIENCE = 20.0
 
 SPEC = (
