@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pdual.cli.options import (
+    MOST,
     MOST_THREADS,
     DataOption,
     DeviceChoice,
@@ -29,7 +30,9 @@ def compare(
     duals: Annotated[
         str, typer.Option(metavar="KIND,...", help="Kinds of multipliers; `spec` is what the spec says.")
     ] = "learned,pointwise,shared,hybrid,penalty",
-    seeds: Annotated[int, typer.Option(metavar="N", help="Runs of each kind, with seeds 0 to N-1.", min=1)] = 1,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", help="Runs of each kind, with seeds 0 to N-1.", min=1, max=MOST)
+    ] = 1,
     over: Annotated[
         str | None,
         typer.Option(metavar="FAMILY,...", help="Rank the multipliers of these constraints only.", show_default=False),

@@ -11,6 +11,10 @@ import typer
 
 #: More threads than this no machine has, and systems refuse to start so many in ways that end the process.
 MOST_THREADS = 1024
+#: Of what is done again and again: seeds, groups, re-solves, passes. More would not end.
+MOST = 100_000
+#: Processes side by side.
+MOST_JOBS = 1024
 
 SpecArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="SPEC", help="A .pdual file, or the name of a shipped spec.", show_default=False)

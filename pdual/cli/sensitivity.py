@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdual.cli.options import JsonOption, TrainedOnOption, trained_on
+from pdual.cli.options import MOST, MOST_JOBS, JsonOption, TrainedOnOption, trained_on
 from pdual.cli.rows import RunArgument
 from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.sensitivity import Sensitivity
-
-#: Of groups, of re-solves of one, of outer iterations and of passes in one.
-MOST = 100_000
 
 
 def sensitivity(
@@ -51,7 +48,9 @@ def sensitivity(
             show_default=False,
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Re-solves at a time, each in a process.", min=1)] = 1,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Re-solves at a time, each in a process.", min=1, max=MOST_JOBS)
+    ] = 1,
     only: Annotated[int | None, typer.Option(hidden=True, min=0)] = None,
     split: Annotated[
         str | None, typer.Option(help="Where rows are taken from. [default: the last one]", show_default=False)

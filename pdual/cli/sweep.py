@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdual.cli.options import DeviceChoice, JsonOption, SetOption, SpecArgument, assignments, data_files
+from pdual.cli.options import (
+    MOST,
+    MOST_JOBS,
+    DeviceChoice,
+    JsonOption,
+    SetOption,
+    SpecArgument,
+    assignments,
+    data_files,
+)
 from pdual.cli.say import say
 
 if TYPE_CHECKING:
@@ -27,9 +36,10 @@ def sweep(
         list[str],
         typer.Option("--over", metavar="NAME=V1,V2,...", help="Values of a parameter. Repeatable.", show_default=False),
     ],
-    seeds: Annotated[int, typer.Option(metavar="N", help="Runs of each, with seeds 0 to N-1.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Runs of each, with seeds 0 to N-1.", min=1, max=MOST)] = 1,
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs at a time. [default: cores]", min=1, show_default=False)
+        int | None,
+        typer.Option(metavar="N", help="Runs at a time. [default: cores]", min=1, max=MOST_JOBS, show_default=False),
     ] = None,
     sets: SetOption = [],  # noqa: B006 - typer reads it, nothing writes to it
     dual: Annotated[

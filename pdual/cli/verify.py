@@ -11,6 +11,7 @@ import typer
 
 from pdual.cli.asked import Asked, OptionalSpec, asked
 from pdual.cli.options import (
+    MOST,
     DualOption,
     JsonOption,
     MinimizeOption,
@@ -40,7 +41,7 @@ def verify(
     claims: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Attack only these claims.", show_default=False)
     ] = None,
-    examples: Annotated[int, typer.Option(metavar="N", help="Cases a claim.", min=1)] = EXAMPLES,
+    examples: Annotated[int, typer.Option(metavar="N", help="Cases a claim.", min=1, max=10 * MOST)] = EXAMPLES,
     seed: Annotated[int, typer.Option(help="Of the cases.", min=0, max=2**63 - 1)] = 0,
     run: Annotated[
         Path | None,
