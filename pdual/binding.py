@@ -10,7 +10,6 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pdual.dsl import typed
@@ -96,13 +95,12 @@ def _canonical(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _write(place: Path, content: bytes) -> None:
-    """Under a name of its own first, since another thread or process may write the same rows. Raises PD713."""
+    """Whole or not there, since another thread or process may write the same rows. Raises PD713."""
+    from pdual.runtime.outputs import write_whole
+
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=place.parent, suffix=".part", delete=False) as beside:
-            beside.write(content)
-        os.chmod(beside.name, 0o644)
-        os.replace(beside.name, place)
+        write_whole(place, content)
     except OSError as error:
         raise refuse("PD713", file=place, reason=(error.strerror or str(error)).lower()) from None
 

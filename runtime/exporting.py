@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
 from pdual.runtime.export_folder import exporting, publish
 from pdual.runtime.lanes import Lane
+from pdual.runtime.outputs import write_whole
 from pdual.runtime.run import Run
 from pdual.runtime.unseen import column_kind, column_shape, standards_of, value_fields
 
@@ -218,8 +220,10 @@ def _written(
     except Exception as error:  # whatever torch cannot trace
         return Exported(name, {}, {"both": _reason(error)}, _shapes(inputs), outputs)
     place = folder / f"{name}.pt2"
+    content = io.BytesIO()  # torch ends the process where it cannot encode the name of a file
     with _quiet():
-        torch.export.save(traced, place)
+        torch.export.save(traced, content)
+    write_whole(place, content.getvalue())
     files["torch.export"] = place.name
     place = folder / f"{name}.onnx"
     try:

@@ -98,7 +98,7 @@ def _saved(error: BaseException, arguments: Sequence[str]) -> str:
     from pdual import __version__
 
     handle, path = tempfile.mkstemp(prefix="pdual-bug-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"pdual {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
         file.write(f"command: pdual {' '.join(arguments)}\n\n")
         file.writelines(traceback.format_exception(error))
