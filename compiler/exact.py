@@ -52,21 +52,6 @@ class ExactValues(Remembering[Exact]):
         self._sizes = sizes
         self._undeclared = undeclared
         self._memo = {}
-        self._constant: dict[int, bool] = {}
-
-    def is_constant(self, node: Node) -> bool:
-        """Whether neither a row nor a model changes the node: each node is asked about once."""
-        found = self._constant.get(node.identity)
-        if found is None:
-            for item in topological([node]):
-                if item.identity not in self._constant:
-                    self._constant[item.identity] = (
-                        not item.batched
-                        and item.operation != "norm"
-                        and all(self._constant[argument.identity] for argument in item.arguments)
-                    )
-            found = self._constant[node.identity]
-        return found
 
     def may_be_infinite(self, node: Node) -> bool:
         """Whether a node reads something that is declared to have infinite ends."""

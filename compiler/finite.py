@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from pdual.compiler.exact import UNKNOWN, Exact, ExactValues, NoNumber
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import IndexAxis, Node, topological
 from pdual.compiler.values import Value, nodes_of
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import walk
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.dsl.spans import Span
 from pdual.dsl.types import ArrayType, Kind
 
 #: Entries of a constant that are looked at where no constraint says which ones count.
@@ -72,7 +71,7 @@ class Finite:
             if (node.identity, compared, counted) in seen:
                 continue
             seen.add((node.identity, compared, counted))
-            if self.values.is_constant(node):
+            if node.constant:
                 yield node, compared, counted
                 continue
             arguments = node.arguments
@@ -104,7 +103,7 @@ class Finite:
     def _refusal(
         self, what: str, expression: typed.TypedExpression, node: Node, found: Exact, at: Mapping[IndexAxis, int]
     ) -> Refusal:
-        span = node.span if _within(node.span, expression.span) else expression.span
+        span = node.span if node.span.within(expression.span) else expression.span
         infinite = not isinstance(found, NoNumber)
         names = self._infinite_params(expression) if infinite else ()
         fields = self._infinite_fields(node) if infinite and not names else ()
@@ -134,13 +133,7 @@ class Finite:
         return [name for name in names if isinstance(values[name], float) and math.isinf(float(values[name]))]
 
     def _infinite_fields(self, node: Node) -> Sequence[str]:
-        waiting, found = [node], []
-        while waiting:
-            item = waiting.pop()
-            if item.operation == "given":
-                found.append(str(item.attributes[1]))
-            waiting.extend(item.arguments)
-        return found
+        return [str(item.attributes[1]) for item in topological([node]) if item.operation == "given"]
 
 
 def undeclared(spec: typed.TypedSpec) -> frozenset[tuple[str, str]]:
@@ -169,7 +162,3 @@ def _params(expression: typed.TypedExpression) -> Iterable[typed.ParamRef]:
 
 def _shown(value: float | int | str) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _within(inner: Span, outer: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end

@@ -36,7 +36,7 @@ def independent(
 
     def around(span: Span) -> _Sound | None:
         place = bisect_right(starts, span.start) - 1
-        return sound[place] if place >= 0 and _within(span, sound[place].span) else None
+        return sound[place] if place >= 0 and span.within(sound[place].span) else None
 
     lost = {word for span, word in words if around(span) is None}
     nowhere_else = lost - set(_declared(spec.statements))
@@ -51,10 +51,6 @@ def independent(
         if not mentioned & nowhere_else:
             kept.append(item)
     return tuple(kept)
-
-
-def _within(inner: Span, outer: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _head(node: syntax.Over) -> Span:

@@ -19,6 +19,10 @@ class Span:
         """The smallest span that covers both."""
         return Span(min(self.start, other.start), max(self.end, other.end))
 
+    def within(self, outer: Span) -> bool:
+        """Whether all of it is inside another span."""
+        return outer.start <= self.start and self.end <= outer.end
+
 
 NOWHERE = Span(0, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -97,11 +98,18 @@ def group_codes(table: Table, ids: Tensor, field: str) -> tuple[Tensor, list[str
     """The group of each of these rows, [n] int64 from 0, in the order of what its rows share, and what that is, in words."""
     pieces = [table.batch(piece).values[field] for piece in torch.split(ids, PIECE)] if len(ids) else []
     if pieces and not isinstance(pieces[0], Tensor):
-        texts = [str(text) for piece in pieces for text in piece]  # type: ignore[attr-defined]
-        names = sorted(set(texts))
-        places = {name: place for place, name in enumerate(names)}
-        return torch.tensor([places[text] for text in texts], dtype=torch.long, device=ids.device), names
-    column = torch.cat(pieces) if pieces else ids  # type: ignore[arg-type]
-    found, codes = torch.unique(column, return_inverse=True)
+        codes, names = coded([str(text) for piece in pieces for text in piece])  # type: ignore[attr-defined]
+        return codes.to(ids.device), names
+    codes, values = coded(torch.cat(pieces) if pieces else ids)  # type: ignore[arg-type]
     called = table.called.get(field, {}) if isinstance(table, ColumnTable) else {}
-    return codes, [called.get(v, str(v)) if not isinstance(v, bool) else str(v).lower() for v in found.tolist()]
+    return codes, [called.get(v, str(v)) if not isinstance(v, bool) else str(v).lower() for v in values]
+
+
+def coded(column: Tensor | Sequence[str]) -> tuple[Tensor, list[Any]]:
+    """Which rows have the same value, [n] int64 from 0 in the order of values, and the values."""
+    if isinstance(column, Tensor):
+        found, codes = torch.unique(column, return_inverse=True)
+        return codes, found.tolist()
+    values = sorted(set(column))
+    places = {value: place for place, value in enumerate(values)}
+    return torch.tensor([places[value] for value in column], dtype=torch.long), values

@@ -20,6 +20,7 @@ from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.context import SourceContext
 from pdual.runtime.data import ColumnTable
+from pdual.runtime.group_table import coded
 from pdual.runtime.limits import bounds_of, limits_of, rows_named
 from pdual.runtime.sources import scalars
 from pdual.runtime.sources.array_files import DAMAGED
@@ -54,20 +55,11 @@ def build(settings: BoundSettings, context: SourceContext) -> ColumnTable:
     together = context.grouped_by
     content = path.read_bytes() + repr(settings).encode() + (f"by {together}".encode() if together else b"")
     fingerprint = hashlib.sha256(content).hexdigest()[:24]
-    groups = _groups(found[together] if together in found else texts[together]) if together else None
+    groups = coded(found[together] if together in found else texts[together])[0] if together else None
     splits = divide(total, settings.split, settings.seed, groups)
     standards = {name: learned(context.fields[name], found[name], splits["train"], path) for name in names}
     columns = standardised(found, context.fields, standards, path)
     return ColumnTable(columns, splits, fingerprint, texts=texts, standards=standards, called=called)
-
-
-def _groups(column: Tensor | Sequence[str]) -> Tensor:
-    """[rows] int64 from 0: which rows have the same value; by the order of values, not of rows."""
-    if isinstance(column, Tensor):
-        groups: Tensor = torch.unique(column, return_inverse=True)[1]
-        return groups
-    places = {text: place for place, text in enumerate(sorted(set(column)))}
-    return torch.tensor([places[text] for text in column])
 
 
 def read_fields(context: SourceContext, path: Path, needed: Set[str], unbounded: Collection[str] = ()) -> Fields:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pdual.runtime.sources import scalars
+
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SHOWN = 40
@@ -104,16 +106,8 @@ def _check_header(header: Sequence[str], number: int, separator: str, skipped: b
             raise ValueError(
                 f"line {number} is one column, `{header[0][:_SHOWN]}`: separate columns by `{wanted}`, not `{used}`{named}"
             )
-    if skipped and all(_is_number(name) for name in header):
+    if skipped and all(scalars.number(name) is not None for name in header):
         raise ValueError(f"line {number} should name the columns; the lines before it are comments")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def json_lines(path: Path) -> Mapping[str, Sequence[Any]]:

@@ -79,3 +79,13 @@ def test_set_can_make_a_bound_infinite(folder: Path, capsys: pytest.CaptureFixtu
     assert said.code == 1
     assert "error[PD310]" in said.out
     assert "with `open = 0`" in said.out
+
+
+@pytest.mark.parametrize("bound", ["f(1) + 1/0 <= r.x", "r.x <= f(1) * (1/0)", "f(f(1)) <= exp(1e9)"])
+def test_a_number_beside_a_call_that_no_row_changes_is_refused_too(
+    bound: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such a call is no constant: what it is added to, and multiplied by, is looked at."""
+    said = say(capsys, "check", written(folder, bound))
+    assert said.code == 1
+    assert "error[PD310]" in said.out
