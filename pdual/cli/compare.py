@@ -10,7 +10,6 @@ import typer
 
 from pdual.cli.options import (
     MOST,
-    MOST_THREADS,
     DataOption,
     DeviceChoice,
     JsonOption,
@@ -23,6 +22,7 @@ from pdual.cli.options import (
     names,
 )
 from pdual.cli.say import say
+from pdual.runtime.options import MOST_THREADS
 
 
 def compare(

@@ -9,8 +9,6 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-#: More threads than this no machine has, and systems refuse to start so many in ways that end the process.
-MOST_THREADS = 1024
 #: Of what is done again and again: seeds, groups, re-solves, passes. More would not end.
 MOST = 100_000
 #: Processes side by side.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdual.cli.options import (
-    MOST_THREADS,
     DataOption,
     DeviceChoice,
     DualOption,
@@ -25,6 +24,7 @@ from pdual.cli.options import (
     seconds,
 )
 from pdual.cli.say import say
+from pdual.runtime.options import MOST_SEED, MOST_THREADS
 
 if TYPE_CHECKING:
     from pdual.finding import Found
@@ -46,7 +46,7 @@ def run(
     device: Annotated[DeviceChoice, typer.Option(help="Where to compute.")] = DeviceChoice.AUTO,
     precision: Annotated[PrecisionChoice, typer.Option(help="Of models and rows.")] = PrecisionChoice.FLOAT32,
     compile: Annotated[bool, typer.Option("--compile", help="Let torch compile the programs.")] = False,  # noqa: A002
-    seed: Annotated[int, typer.Option(help="Of weights and batches.", min=0, max=2**63 - 1)] = 0,
+    seed: Annotated[int, typer.Option(help="Of weights and batches.", min=0, max=MOST_SEED)] = 0,
     threads: Annotated[int, typer.Option(metavar="N", help="Of the CPU.", min=1, max=MOST_THREADS)] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out, else with the last one of this problem.")

@@ -23,6 +23,7 @@ from pdual.cli.options import (
     trained_on,
 )
 from pdual.cli.say import say
+from pdual.runtime.options import MOST_SEED
 
 if TYPE_CHECKING:
     from pdual.understanding import Understood
@@ -42,7 +43,7 @@ def verify(
         str | None, typer.Option(metavar="NAME,...", help="Attack only these claims.", show_default=False)
     ] = None,
     examples: Annotated[int, typer.Option(metavar="N", help="Cases a claim.", min=1, max=10 * MOST)] = EXAMPLES,
-    seed: Annotated[int, typer.Option(help="Of the cases.", min=0, max=2**63 - 1)] = 0,
+    seed: Annotated[int, typer.Option(help="Of the cases.", min=0, max=MOST_SEED)] = 0,
     run: Annotated[
         Path | None,
         typer.Option(
