@@ -80,16 +80,20 @@ def left(marked: str) -> list[int]:
 @pytest.fixture
 def begun(here: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     mark = str(here)
+    processes: list[subprocess.Popen[bytes]] = []
 
     def begin(*command: str) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "MARKED_BY_TEST": mark}
-        return subprocess.Popen(
-            command, cwd=here, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        processes.append(
+            subprocess.Popen(command, cwd=here, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         )
+        return processes[-1]
 
     yield begin
     for number in left(mark):
         os.kill(number, signal.SIGKILL)
+    for process in processes:
+        process.wait(PATIENCE)
 
 
 def works(folder: Path) -> bool:
@@ -123,7 +127,7 @@ def test_re_solves_leave_none_behind(here: Path, begun: Callable[..., subprocess
         "--seeds",
         "1",
         "--outer",
-        "1000000",
+        "100000",
         "--jobs",
         "2",
         "-q",

@@ -25,7 +25,7 @@ over group g of d by t {
 solve { outer = 3, descent = adam(lr = 1e-2, batch = 8, epochs = 1) }
 """
 ROW_BLOCK = (SPEC[: SPEC.index("over group")] + SPEC[SPEC.index("solve") :]).replace(", t: id", "")
-ROWS = [(place / 10 - 1, place / 7, place % 2) for place in range(20)]
+ROWS = [(place / 10 - 1, place / 7, place % 8) for place in range(20)]
 
 
 def solved(folder: Path, spec: str, **options: object) -> pdual.Run:
