@@ -1,6 +1,6 @@
 """Texts by number: sentences of the grammar, and shipped specs with changes in them; and how many of them are tried.
 
-``PDUAL_EXAMPLES`` of each property are tried by default (more by ``.ci/run``), ``PDUAL_LONG_EXAMPLES`` with `pytest -m long`,
+``PDUAL_EXAMPLES`` of each property are tried by default, ``PDUAL_LONG_EXAMPLES`` with `pytest -m long`,
 in pieces that workers of pytest-xdist can share. A number gives the same text everywhere.
 """
 

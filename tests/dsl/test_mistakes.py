@@ -33,7 +33,7 @@ def hold_the_bars(count: int, seed: int) -> None:
 
 
 def test_mistakes_are_told_where_they_were_made_and_fixes_repair_them() -> None:
-    hold_the_bars(600, seed=1)
+    hold_the_bars(250, seed=1)
 
 
 @pytest.mark.long

@@ -60,12 +60,12 @@ CASES = [
     ("pglib/pglib_opf_case14_ieee", 0.1),
     ("pglib/pglib_opf_case57_ieee", 0.02),
     ("pglib/pglib_opf_case118_ieee", 0.02),
-    ("pglib/pglib_opf_case300_ieee", 0.005),
+    pytest.param("pglib/pglib_opf_case300_ieee", 0.005, marks=pytest.mark.long),
     ("matpower/case5", 0.02),
     ("matpower/case14", 0.1),
     ("matpower/case57", 0.02),
-    ("matpower/case118", 0.02),
-    ("matpower/case300", 0.005),
+    pytest.param("matpower/case118", 0.02, marks=pytest.mark.long),
+    pytest.param("matpower/case300", 0.005, marks=pytest.mark.long),
 ]
 
 
