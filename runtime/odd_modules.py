@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -20,8 +20,8 @@ _ROWS = 4
 
 
 def odd_modules(problem: Problem, spec: typed.TypedSpec, dtype: torch.dtype) -> tuple[Diagnostic, ...]:
-    """Warnings of modules that nothing can train (PD613), whose outputs are not a function of their inputs in evaluation (PD615),
-    or not of those of their own row (PD616). Weights, buffers and generators stay as they are.
+    """Warnings of modules that nothing can train (PD613), some of whose outputs have no gradient (PD618), whose outputs are not a
+    function of their inputs in evaluation (PD615), or not of those of their own row (PD616). Weights, buffers and generators stay as they are.
     """
     given = {name: model for name, model in problem.models.items() if isinstance(model, Adapted)}
     found = []
@@ -85,6 +85,7 @@ def _odd(module: Adapted, arguments: Sequence[Tensor]) -> Iterator[Diagnostic]:
         return module.call(own, len(own[0]), device)
 
     every = slice(0, count)
+    yield from _without_gradient(module, called, every)
     state = torch.get_rng_state()
     first = called(every)
     kept = {name: value.clone() for name, value in first.items()}
@@ -102,6 +103,20 @@ def _odd(module: Adapted, arguments: Sequence[Tensor]) -> Iterator[Diagnostic]:
         if not _close(alone, {name: value[row : row + 1] for name, value in kept.items()}, 1e-3):
             yield diagnostic("PD616", model.span, model=model.name)
             return
+
+
+def _without_gradient(
+    module: Adapted, called: Callable[[slice], dict[str, Tensor]], every: slice
+) -> Iterator[Diagnostic]:
+    """Some of the outputs: where none has a gradient the first step says so (PD612)."""
+    if not trainable(module):
+        return
+    with torch.enable_grad():
+        outputs = called(every)
+    still = [name for name, value in outputs.items() if not value.requires_grad]
+    if still and len(still) < len(outputs):
+        model = module.contract.model
+        yield diagnostic("PD618", model.span, model=model.name, names=", ".join(f"`{name}`" for name in still))
 
 
 def _close(found: Mapping[str, Tensor], other: Mapping[str, Tensor], share: float) -> bool:

@@ -62,6 +62,13 @@ ENTRIES: tuple[Entry, ...] = (
         help=("make the module anew, after `torch.manual_seed(...)`, for a run that can be repeated",),
     ),
     Entry(
+        "PD618",
+        "outputs of module `{model}` have no gradient, so that nothing trains what they are made of: {names}",
+        label="declared here",
+        severity=Severity.WARNING,
+        notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
+    ),
+    Entry(
         "PD690",
         "module `{model}` should return {expected}, found {found}",
         label="declared here",

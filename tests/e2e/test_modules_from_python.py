@@ -234,6 +234,18 @@ def test_modules_that_are_no_function_of_their_row(solve: Callable[..., pdual.Ru
         solve(Net(say))
 
 
+def test_one_output_without_a_gradient_is_said(solve: Callable[..., pdual.Run]) -> None:
+    def both(net: Net, x: Tensor) -> Record:
+        found = net.layers(x)
+        return Record(b=found[:, 1:].detach(), a=found[:, 0])
+
+    with pytest.warns(pdual.ProblemWarning, match="PD618.*`f` have no gradient.*: `b`"):
+        solve(Net(both, 3), record=True)
+    solve(
+        Net(lambda net, x: Record(net.layers(x)[:, 1:], net.layers(x)[:, 0]), 3), record=True
+    )  # warnings are errors here
+
+
 def test_dropout_and_batch_norm_are_functions_in_evaluation(solve: Callable[..., pdual.Run]) -> None:
     layers = nn.Sequential(nn.Linear(1, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 1))
     assert solve(layers).metrics.status == "finished"  # warnings are errors here
