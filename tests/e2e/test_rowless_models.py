@@ -26,6 +26,15 @@ over r in rows {
 }
 solve { outer = 20 descent = adam(lr = 5e-2, batch = 16, epochs = 5) }
 """,
+    "preconditioned": """model c(one: real) -> real = preconditioned(mlp(hidden = [4]))
+over r in rows {
+  minimize (c(ONE) - 3)^2 + 0 * r.x
+  subject to low: c(ONE) <= 2
+  dual low = pointwise(cap = 100)
+  metric value = c(ONE)
+}
+solve { outer = 20 descent = adam(lr = 1e-2, batch = 16, epochs = 5) }
+""",
     "average": """model c(one: real) -> real = linear()
 over r in rows { minimize c(ONE)^2 }
 subject to up: mean[r in rows](c(ONE) + 0 * r.x) >= 2
