@@ -42,7 +42,7 @@ CASES = [
     "pglib/pglib_opf_case14_ieee",
     "pglib/pglib_opf_case57_ieee",
     "matpower/case118",
-    "matpower/case300",
+    pytest.param("matpower/case300", marks=pytest.mark.long),
 ]
 
 

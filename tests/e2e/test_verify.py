@@ -134,6 +134,7 @@ def test_a_planted_fault_is_found_shown_and_repeated(fault: str, here: Path, cap
     assert say(capsys, "verify", str(here / "faulty.pdual"), "--replay", str(file)).code == 0
 
 
+@pytest.mark.long
 def test_a_counterexample_is_as_small_as_it_gets(here: Path, capsys, monkeypatch):
     monkeypatch.setattr("pdual.verifying.attack.SHRINKING", 100.0)  # however busy the machine is
     monkeypatch.setitem(OPERATIONS, "tanh", _fault("tanh", emit=lambda: torch.sin))

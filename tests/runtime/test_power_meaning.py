@@ -60,16 +60,20 @@ CASES = [
     ("pglib/pglib_opf_case14_ieee", 0.1),
     ("pglib/pglib_opf_case57_ieee", 0.02),
     ("pglib/pglib_opf_case118_ieee", 0.02),
-    pytest.param("pglib/pglib_opf_case300_ieee", 0.005, marks=pytest.mark.long),
     ("matpower/case5", 0.02),
     ("matpower/case14", 0.1),
     ("matpower/case57", 0.02),
-    pytest.param("matpower/case118", 0.02, marks=pytest.mark.long),
-    pytest.param("matpower/case300", 0.005, marks=pytest.mark.long),
 ]
+LARGE = [("pglib/pglib_opf_case300_ieee", 0.005), ("matpower/case118", 0.02), ("matpower/case300", 0.005)]
 
 
-@pytest.mark.parametrize(("case", "spread"), CASES, ids=[Path(case).stem for case, _ in CASES])
+@pytest.mark.parametrize(
+    ("case", "spread"),
+    [
+        *(pytest.param(*item, id=Path(item[0]).stem) for item in CASES),
+        *(pytest.param(*item, id=Path(item[0]).stem, marks=pytest.mark.long) for item in LARGE),
+    ],
+)
 def test_ipopt_solves_the_compiled_problem(case: str, spread: float, tmp_path: Path) -> None:
     case = _published(case) if "/" in case and not case.startswith("/") else case
     spec, found = read(Source("opf", _text(spread)), {"samples": 10, "case": str(case)})

@@ -206,7 +206,7 @@ def test_feasibility_alone_ends_where_everything_is_met() -> None:
     assert float(model.x.detach().min()) >= 1 - 1e-4
 
 
-@pytest.mark.parametrize("batch", [1, 4, 7, 12])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.long), 4, 7, 12])
 def test_neither_batch_size_nor_the_order_of_rows_moves_the_optimum(batch: int) -> None:
     """12 rows; 7 does not divide them. Steps and rates are per row the same."""
     rows = 12
