@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -85,9 +85,10 @@ def _odd(module: Adapted, arguments: Sequence[Tensor]) -> Iterator[Diagnostic]:
         return module.call(own, len(own[0]), device)
 
     every = slice(0, count)
-    yield from _without_gradient(module, called, every)
     state = torch.get_rng_state()
-    first = called(every)
+    with torch.enable_grad():
+        first = called(every)
+    yield from _without_gradient(module, first)
     kept = {name: value.clone() for name, value in first.items()}
     again = called(every)
     module.call([argument.flip(0) for argument in arguments], count, device)
@@ -105,16 +106,10 @@ def _odd(module: Adapted, arguments: Sequence[Tensor]) -> Iterator[Diagnostic]:
             return
 
 
-def _without_gradient(
-    module: Adapted, called: Callable[[slice], dict[str, Tensor]], every: slice
-) -> Iterator[Diagnostic]:
+def _without_gradient(module: Adapted, outputs: Mapping[str, Tensor]) -> Iterator[Diagnostic]:
     """Some of the outputs: where none has a gradient the first step says so (PD612)."""
-    if not trainable(module):
-        return
-    with torch.enable_grad():
-        outputs = called(every)
     still = [name for name, value in outputs.items() if not value.requires_grad]
-    if still and len(still) < len(outputs):
+    if 0 < len(still) < len(outputs):
         model = module.contract.model
         yield diagnostic("PD618", model.span, model=model.name, names=", ".join(f"`{name}`" for name in still))
 

@@ -6,7 +6,6 @@ either sign, values of a complex plane, reductions with a filter. Each piece is 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import sympy
 import torch
+from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -200,7 +200,7 @@ def expressions(draw: st.DrawFn, depth: int = 2) -> Piece:
     return text.format(left[0], right[0]), lambda v: join(left[1](v), right[1](v))
 
 
-@settings(max_examples=max(12, int(os.environ.get("PDUAL_EXAMPLES", "400")) // 100), deadline=None)
+@settings(max_examples=max(12, EXAMPLES // 100), deadline=None)
 @given(st.lists(expressions(), min_size=6, max_size=6))
 def test_made_up_expressions_are_as_they_are_claimed(made_up: list[Piece]) -> None:
     for item, (text, meaning) in zip(constants([text for text, _ in made_up]), made_up, strict=True):

@@ -87,9 +87,11 @@ def test_files_that_would_not_be_read_are_refused(arguments: list[str], capsys, 
     assert "`--data` is read beside `--rows`" in said.err
 
 
-def test_constraints_without_an_entry(capsys, here: Path) -> None:
-    constraint = "lifted[j in k where j != j]: f(r.x) >= r.load"
-    text = SPEC.replace("data rows", "set k = 0..2\ndata rows").replace("lifted: f(r.x) >= r.load", constraint)
+@pytest.mark.parametrize("constraint", ["lifted: f(r.x) <= top", "lifted[j in k where j != j]: f(r.x) >= r.load"])
+def test_constraints_without_an_entry(constraint: str, capsys, here: Path) -> None:
+    text = SPEC.replace("data rows", "set k = 0..2\nparam top = inf in [0, inf]\ndata rows").replace(
+        "lifted: f(r.x) >= r.load", constraint
+    )
     (here / "lift.pdual").write_text(text.replace("  dual lifted = pointwise(cap = 10)\n", ""))
     assert say(capsys, "run", "lift.pdual", "--out", "run", "-q").code == 0
     found = say(capsys, "bounds", "lift.pdual", "--rows", "--json").json["bounds"]["rows"]

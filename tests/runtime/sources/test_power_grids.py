@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import cmath
 import math
-import os
 import time
 
 import pytest
+from examples import EXAMPLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from power_oracle import known
 
 from pdual.runtime.sources.power_statements import carry_out
 from pdual.runtime.sources.power_tokens import Unreadable
-
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400"))
 
 EIGHTHS = st.integers(-800, 800).map(lambda n: n / 8)  # products and quotients with powers of 2 stay exact
 SIZES = st.integers(1, 800).map(lambda n: n / 8)

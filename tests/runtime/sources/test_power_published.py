@@ -22,7 +22,7 @@ def off(case: str) -> float:
     """How far an optimum is from the published one, relative to it; a skip where the file is not here."""
     file = published() / FOLDERS.get(case.partition("__")[2], "pglib") / f"{case}.m"
     if not file.is_file():
-        pytest.skip(f"{file} is not here")
+        pytest.skip(f"{file} is not here: put PGLib's files into `power/pglib` of PDUAL_DATA")
     grid = known(file)
     found = PowerSolver(grid_of(grid)).solve(np.array(grid.fields["load"]))
     assert found is not None

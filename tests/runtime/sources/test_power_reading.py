@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 
 import numpy as np
 import pytest
+from examples import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from power_oracle import CASES, known, refused
@@ -19,7 +19,6 @@ from pdual.runtime.sources.power_statements import carry_out
 from pdual.runtime.sources.power_tokens import Unreadable
 from pdual.understanding import understand
 
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400"))
 BUS = [[1, 3, 0, 0, 0, 0, 1, 1, 0, 230, 1, 1.1, 0.9], [2, 2, 60, 20, 0, 0, 1, 1, 0, 230, 1, 1.1, 0.9]]
 BUS += [[5, 1, 90, 30, 0, 10, 1, 1, 0, 230, 1, 1.1, 0.9]]
 GEN = [[1, 0, 0, 120, -120, 1, 100, 1, 150, 0], [2, 0, 0, 80, -80, 1, 100, 1, 120, 10]]
