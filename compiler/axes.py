@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from pdual.compiler.ir import IndexAxis
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import children
 from pdual.dsl.types import ArrayType, RaggedAxis, SetAxis
+
+#: By the identity of a let, the binders it reads, by theirs.
+Binders: TypeAlias = dict[int, Mapping[int, typed.Binder]]
 
 #: The axis of the rows of a group, by the name of the group.
 GROUP_AXIS = "rows of {}"
@@ -22,21 +26,36 @@ def axis_name(binder: typed.Binder) -> str:
     return binder.axis.set
 
 
-def group_binders(expression: typed.TypedExpression) -> list[typed.Binder]:
-    """The binders of fields that an expression reads of the rows of a group, through lets too."""
+def group_binders(expression: typed.TypedExpression, lets: Binders | None = None) -> Mapping[int, typed.Binder]:
+    """The binders of fields that an expression reads of the rows of a group, through lets too, by their identities.
+
+    ``lets`` remembers what was found in each let, by its identity: one may stand in very many places.
+    """
+    known: Binders = {} if lets is None else lets
     match expression:
         case typed.FieldRef(binder=binder):
-            return [] if binder is None else [binder]
+            return {} if binder is None else {binder.identity: binder}
         case typed.Select(base=typed.LetRef(definition=definition), indices=chosen):
             # what the let reads of its own binder, it reads at the index that is chosen
             own = {binder.identity for binder in definition.binders}
-            inside = [binder for binder in group_binders(definition.body) if binder.identity not in own]
-            return inside + [b for index in chosen for b in group_binders(index)]
+            inside = _of_let(definition, known)
+            found = {identity: binder for identity, binder in inside.items() if identity not in own}
+            parts: Sequence[typed.TypedExpression] = chosen
         case typed.IndexRef(binder=binder):
-            return [binder] if binder.rows_of is not None else []
+            return {binder.identity: binder} if binder.rows_of is not None else {}
         case typed.LetRef(definition=definition):
-            return group_binders(definition.body)
-    return [binder for part in children(expression) for binder in group_binders(part)]
+            return _of_let(definition, known)
+        case _:
+            found, parts = {}, children(expression)
+    for part in parts:
+        found = {**found, **group_binders(part, known)}
+    return found
+
+
+def _of_let(definition: typed.LetDefinition, known: Binders) -> Mapping[int, typed.Binder]:
+    if definition.identity not in known:
+        known[definition.identity] = group_binders(definition.body, known)
+    return known[definition.identity]
 
 
 def is_average(expression: typed.Reduce) -> bool:

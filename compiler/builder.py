@@ -38,14 +38,14 @@ class Builder:
             arguments,
             (),
             _element_kind(operation, arguments),
-            tuple(sorted({axis for argument in arguments for axis in argument.axes})),
+            _axes_of(arguments),
             max((argument.inner for argument in arguments), key=len),
         )
 
     def known(self, operation: str, *arguments: Node) -> Node | None:
         """The node of a primitive, if it was made already."""
         kind = _element_kind(operation, arguments)
-        axes = tuple(sorted({axis for argument in arguments for axis in argument.axes}))
+        axes = _axes_of(arguments)
         inner = max((argument.inner for argument in arguments), key=len)
         identities = tuple(argument.identity for argument in arguments)
         return self._interned.get((operation, identities, (), axes, inner, kind))
@@ -169,8 +169,8 @@ class Builder:
         batched: bool | None = None,
         ragged: str | None = None,
     ) -> Node:
-        typed = tuple((type(value).__name__, value) for value in attributes)
-        key = (operation, tuple(argument.identity for argument in arguments), typed, axes, inner, kind)
+        typed = tuple([(type(value).__name__, value) for value in attributes])
+        key = (operation, tuple([argument.identity for argument in arguments]), typed, axes, inner, kind)
         found = self._interned.get(key)
         if found is None:
             is_batched = any(argument.batched for argument in arguments) if batched is None else batched
@@ -182,6 +182,12 @@ class Builder:
             )  # fmt: skip
             self._interned[key] = found
         return found
+
+
+def _axes_of(arguments: Sequence[Node]) -> tuple[IndexAxis, ...]:
+    """The axes of an element-wise value: those of its arguments."""
+    axes = {axis for argument in arguments for axis in argument.axes}
+    return tuple(sorted(axes)) if axes else ()
 
 
 def _element_kind(operation: str, arguments: Sequence[Node]) -> Scalar:

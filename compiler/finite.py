@@ -90,6 +90,9 @@ class Finite:
         """The places of a node's own axes; none where a filter may leave some out, or it is an array."""
         if node.inner or any(axis not in counted or axis.set not in self._sizes for axis in node.axes):
             return
+        if not node.axes:
+            yield from [{}] if places else ()
+            return
         own = [position for position, axis in enumerate(axes) if axis in node.axes]
         others = [axis for axis in node.axes if axis not in axes]
         listed = dict.fromkeys(tuple(place[position] for position in own) for place in places)

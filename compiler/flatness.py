@@ -44,16 +44,17 @@ class Flatness:
 
     def of(self, root: Node) -> bool | Stop:
         """True where some weight may move a node, False where it reads no model, else where the slope ends."""
-        waiting = [root]
+        found, waiting = self._found, [root]
         while waiting:
             node = waiting[-1]
-            missing = [item for item in node.arguments if item.identity not in self._found]
-            if missing and node.identity not in self._found:
-                waiting.extend(missing)
-                continue
-            self._found.setdefault(node.identity, self._state(node))
+            if node.identity not in found:
+                missing = [item for item in node.arguments if item.identity not in found]
+                if missing:
+                    waiting.extend(missing)
+                    continue
+                found[node.identity] = self._state(node)
             waiting.pop()
-        return self._found[root.identity]
+        return found[root.identity]
 
     def _state(self, node: Node) -> bool | Stop:
         below = [self._found[item.identity] for item in node.arguments]

@@ -8,7 +8,7 @@ from functools import reduce
 from math import inf, isinf
 from typing import TypeAlias
 
-from pdual.compiler.axes import axis_name, group_binders, is_along_a_row, is_average, own_axes
+from pdual.compiler.axes import Binders, axis_name, group_binders, is_along_a_row, is_average, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.ir import IndexAxis, Node, Scalar
@@ -42,6 +42,7 @@ class Lowering:
         self._spec = spec
         self._models = {model.name: model for model in spec.models}
         self._lets: dict[tuple[object, ...], Value] = {}
+        self._binders: Binders = {}
         # What an argument of a function became, which may stand in very many places: by identities, so that both are kept.
         self._done: dict[tuple[object, ...], tuple[Value, typed.TypedExpression, Indices]] = {}
         self._row_of: IndexAxis | None = None  # the group's axis whose fields are meant row by row
@@ -355,8 +356,7 @@ class Lowering:
 
     def _axes_of(self, expression: typed.TypedExpression, indices: Indices) -> frozenset[IndexAxis]:
         """The axes of the groups whose rows an expression reads."""
-        own = (binder.identity for binder in group_binders(expression))
-        return frozenset(indices[identity].axes[0] for identity in own if identity in indices)
+        return frozenset(indices[own].axes[0] for own in group_binders(expression, self._binders) if own in indices)
 
     def _call_once(self, call: typed.ModelCall, indices: Indices) -> CallValue:
         model = self._models[call.model]

@@ -52,7 +52,7 @@ def _means(term: typed.TypedExpression) -> Iterator[typed.Reduce]:
 def _kept(binder: typed.Binder, lowering: Lowering) -> Node:
     if binder.where is None:
         return lowering.builder.number(True)
-    others = [other for other in group_binders(binder.where) if other.identity != binder.identity]
+    others = group_binders(binder.where).keys() - {binder.identity}
     models = [item for item in walk(binder.where, through_lets=True) if isinstance(item, typed.ModelCall)]
     if others or models:
         reason = "a filter that reads another index" if others else "a filter that asks a model"

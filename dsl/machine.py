@@ -58,10 +58,12 @@ class Machine:
             return False
         while action < 0:
             self._reduce(-1 - action, kind)
-            if kind == END and len(self.values) == 1 and self._label(self.values[0]) == START:
+            if kind == END and self._is_whole():
                 return True
             action = actions[states[-1]][kind]
-        self._push(action, token, token.span)
+        states.append(action)
+        self.values.append(token)
+        self.spans.append(token.span)
         return True
 
     @property
@@ -85,24 +87,23 @@ class Machine:
         """Forget everything above this many values."""
         del self.states[height + 1 :], self.values[height:], self.spans[height:]
 
-    def _push(self, state: int, value: Branch, span: Span) -> None:
-        self.states.append(state)
-        self.values.append(value)
-        self.spans.append(span)
-
     def _reduce(self, number: int, kind: str) -> None:
         rule = self.tables.rules[number]
         if rule.transparent and rule.size == 1:
             below = self.states[-2]
             self.states[-1] = self._climbed(below, self.tables.gotos[below][rule.origin], kind)
             return
-        start = len(self.values) - rule.size
-        values, spans = self.values[start:], self.spans[start:]
-        del self.states[start + 1 :], self.values[start:], self.spans[start:]
-        span = spans[0].to(spans[-1]) if spans else NOWHERE
-        children = self._children([values[index] for index in rule.keep])
+        values, spans, states = self.values, self.spans, self.states
+        start = len(values) - rule.size
+        span = spans[start].to(spans[-1]) if rule.size else NOWHERE
+        children = [values[start + index] for index in rule.keep]
+        if rule.splices:
+            children = self._children(children)
         value = children[0] if rule.transparent and len(children) == 1 else Tree(rule.label, children, span)
-        self._push(self.tables.gotos[self.states[-1]][rule.origin], value, span)
+        del states[start + 1 :], values[start:], spans[start:]
+        states.append(self.tables.gotos[states[-1]][rule.origin])
+        values.append(value)
+        spans.append(span)
 
     def _climbed(self, below: int, state: int, kind: str) -> int:
         """The state on top once an operand has climbed to where it is used: most reductions make no node, and come in chains."""
@@ -130,6 +131,7 @@ class Machine:
                 children.append(value)
         return children
 
-    @staticmethod
-    def _label(value: Branch) -> str:
-        return value.label if isinstance(value, Tree) else value.kind
+    def _is_whole(self) -> bool:
+        """Whether all that was taken is one spec."""
+        whole = self.values[0]
+        return len(self.values) == 1 and isinstance(whole, Tree) and whole.label == START

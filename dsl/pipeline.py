@@ -8,12 +8,14 @@ from pdual.dsl.checking import check
 from pdual.dsl.commented import commented_out
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.dsl.fixes import with_fixes
+from pdual.dsl.garbage import few_collections
 from pdual.dsl.independent import independent
 from pdual.dsl.parser import parse
 from pdual.dsl.spans import Source
 from pdual.dsl.typed import TypedSpec
 
 
+@few_collections()
 def read(
     source: Source, overrides: Mapping[str, float | int | str] | None = None
 ) -> tuple[TypedSpec | None, tuple[Diagnostic, ...]]:

@@ -43,10 +43,14 @@ class _Reader:
         self._misused: set[str] = set()  # words of the language used as names: each is one mistake
 
     def read(self) -> Tree:
-        feed, tokens = self._machine.feed, self._tokens
+        feed, tokens, plain = self._machine.feed, self._tokens, self._plain
+        after_names = plain - {"LBRACE"}  # a name that one of these follows is no misspelt statement
         while True:
             token = tokens[self._index]
-            is_taken = feed(token) if token.kind in self._plain else self._takes_word(token := self._resolved())
+            if token.kind in plain or (token.kind == "NAME" and tokens[self._index + 1].kind in after_names):
+                is_taken = feed(token)
+            else:
+                is_taken = self._takes_word(token := self._resolved())
             if is_taken:
                 if token.kind == END:
                     (spec,) = self._machine.values

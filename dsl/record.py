@@ -17,7 +17,7 @@ else:
     import inspect
     from dataclasses import MISSING, Field, FrozenInstanceError, field
 
-    _OFTEN = 1_000  # instances from which on a compiled ``__init__`` is worth its milliseconds
+    _OFTEN = 250  # instances from which on a compiled ``__init__`` is worth its milliseconds
 
     def record(*, frozen: bool, slots: bool) -> Any:
         """A decorator: like ``dataclass(frozen=True, slots=True)``; both have to be written, and to be true."""

@@ -40,33 +40,37 @@ _FOREIGN_PAIRS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("==", "="): ("PD004", "RELATION", "=="),
     (":", "="): ("PD004", "EQUAL", "="),
 }
+_SECOND_OF_PAIRS = frozenset(second for _, second in _FOREIGN_PAIRS)
+_WITH_LETTERS = frozenset({"COMMENT", "TEXT"})
 _QUOTES = {"'": "'", "“": "”", "‘": "’", "„": "“", "«": "»", "`": "`"}
 
 
 def scan(text: str, tables: Tables, collector: Collector) -> list[Token]:
     """The tokens of a text, the last of them END; what is no token is reported to the collector."""
     tokens: list[Token] = []
-    position = strays = 0
-    while position < len(text) and strays < MOST_STRAYS:
-        match = tables.pattern.match(text, position)
+    matches, ignored, keywords = tables.pattern.match, tables.ignored, tables.keywords
+    position, length, strays = 0, len(text), 0
+    while position < length and strays < MOST_STRAYS:
+        match = matches(text, position)
         if match is None:
             strays += 1
             position = _stray(text, position, tokens, collector)
             continue
-        kind, word, start, position = str(match.lastgroup), match.group(), position, match.end()
-        if kind in ("COMMENT", "TEXT"):
-            _check_letters(kind, word, start, collector)
-        if kind in tables.ignored:
-            continue
-        span = Span(start, position)
+        kind, word, start, position = str(match.lastgroup), match[0], position, match.end()
         if kind == "NAME":
-            kind = tables.keywords.get(word, kind)
-        elif kind == "SLASH" and text.startswith("/", position):
+            tokens.append(Token(keywords.get(word, kind), word, Span(start, position)))
+            continue
+        if kind in _WITH_LETTERS:
+            _check_letters(kind, word, start, collector)
+        if kind in ignored:
+            continue
+        if kind == "SLASH" and text.startswith("/", position):
             position = end_of_line(text, position)
             collector.add("PD001", Span(start, start + 2), found="//", meant="#", what="a comment")
             continue
-        touching = bool(tokens) and tokens[-1].span.end == start
-        foreign = _FOREIGN_PAIRS.get((tokens[-1].text, word)) if touching else None
+        span, foreign = Span(start, position), None
+        if word in _SECOND_OF_PAIRS and tokens and tokens[-1].span.end == start:
+            foreign = _FOREIGN_PAIRS.get((tokens[-1].text, word))
         if foreign is None:
             tokens.append(Token(kind, word, span))
         else:

@@ -17,7 +17,8 @@ class Span:
 
     def to(self, other: Span) -> Span:
         """The smallest span that covers both."""
-        return Span(min(self.start, other.start), max(self.end, other.end))
+        start = self.start if self.start <= other.start else other.start
+        return Span(start, self.end if self.end >= other.end else other.end)
 
     def within(self, outer: Span) -> bool:
         """Whether all of it is inside another span."""

@@ -27,8 +27,8 @@ class Rule(NamedTuple):
     label: str  # of the tree node it builds
     size: int  # symbols on the right-hand side
     keep: tuple[int, ...]  # which of them become children: nonterminals and named terminals
-    spliced: bool  # a helper of `*` or `+`: its children belong to the rule that uses it
     transparent: bool  # with a single child it builds no node of its own
+    splices: bool  # uses a helper of `*` or `+`, whose children become its own
 
 
 class Tables(NamedTuple):
@@ -57,8 +57,8 @@ def decode(data: Mapping[str, Any]) -> Tables:
         symbols=data["symbols"],
         ignored=frozenset(data["ignored"]),
         rules=tuple(
-            Rule(origin, label, size, tuple(keep), spliced, transparent)
-            for origin, label, size, keep, spliced, transparent in data["rules"]
+            Rule(origin, label, size, tuple(keep), transparent, splices)
+            for origin, label, size, keep, transparent, splices in data["rules"]
         ),
         actions=tuple(data["actions"]),
         gotos=tuple(data["gotos"]),
@@ -119,9 +119,9 @@ def _encoded(rule: Any) -> list[Any]:
     symbols = rule.expansion
     origin = str(rule.origin.name)
     keep = [index for index, symbol in enumerate(symbols) if not (symbol.is_term and symbol.filter_out)]
-    spliced = origin.startswith("_")
     transparent = bool(rule.options.expand1) and rule.alias is None
-    return [origin, str(rule.alias or origin), len(symbols), keep, spliced, transparent]
+    splices = any(str(symbol.name).startswith("_") for symbol in symbols if not symbol.is_term)
+    return [origin, str(rule.alias or origin), len(symbols), keep, transparent, splices]
 
 
 def _has_interegular() -> bool:

@@ -13,6 +13,7 @@ from pdual.dsl.catalogue import errors_in
 from pdual.dsl.checking.averages import SCALAR_KINDS
 from pdual.dsl.checking.dual_values import KINDS
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
+from pdual.dsl.garbage import few_collections
 from pdual.dsl.near import nearest
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
@@ -44,6 +45,7 @@ class Understood:
             raise Refusal(self.diagnostics)
 
 
+@few_collections()
 def understand(
     source: Source,
     overrides: Mapping[str, str] | None = None,

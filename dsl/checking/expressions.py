@@ -7,7 +7,7 @@ from typing import Any
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.calls import type_call
-from pdual.dsl.checking.heights import extent_of, height_of
+from pdual.dsl.checking.heights import extent_of
 from pdual.dsl.checking.indexing import type_index
 from pdual.dsl.checking.lookup import type_member, type_name
 from pdual.dsl.checking.operators import type_binary, type_compare, type_conditional, type_unary
@@ -23,14 +23,14 @@ def type_expression(node: syntax.Expression, scope: Scope) -> TypedExpression:
         scope.found.add("PD232", node.span, what="an expression is nested", limit=DEEPEST)
         return unknown(node.span)
     value = _RULES[type(node)](node, scope)
-    size, factors = extent_of(value, scope.context)
+    size, factors, height = extent_of(value, scope.context)
     if size > LARGEST or factors > HIGHEST:
         scope.context.expansions = MOST_EXPANSIONS + 1  # no more of them: it is told once
         what = "functions written out, one value applies operations" if size > LARGEST else "numbers are multiplied"
         scope.found.add("PD232", node.span, what=what, limit=LARGEST if size > LARGEST else HIGHEST)
         return unknown(node.span)
     # A let is measured where it is defined, with the lets it is built on.
-    if scope.depth == 0 and scope.place is not Place.LET and height_of(value, scope.context) > HIGHEST:
+    if height > HIGHEST and scope.depth == 0 and scope.place is not Place.LET:
         scope.found.add("PD232", node.span, what="values are built on each other", limit=HIGHEST)
         return unknown(node.span)
     return value

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pdual.dsl import syntax
 from pdual.dsl.checking.entities import BrokenEntity, Entity, LetEntity, RecordEntity
-from pdual.dsl.checking.heights import height_of
+from pdual.dsl.checking.heights import extent_of
 from pdual.dsl.checking.reductions import bind_all, check_free, report_idle
 from pdual.dsl.checking.scope import HIGHEST, UNKNOWN_SET, Place, Scope, is_unknown
 from pdual.dsl.checking.walking import walk
@@ -85,7 +85,7 @@ def _definition(
     """An array over the axes of the indices, then those of the body."""
     axes = (*(binder.axis for binder in binders), *type.axes)
     definition = LetDefinition(scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span)
-    height = height_of(body, scope.context)
+    height = extent_of(body, scope.context).height
     if height > HIGHEST:
         scope.found.add("PD232", span, what="values are built on each other", limit=HIGHEST)
         height = 0  # told once, not for everything above it

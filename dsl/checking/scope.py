@@ -77,12 +77,14 @@ class Tables:
 
 
 class Extent(NamedTuple):
-    """How many operations an expression has with its functions written out, a call of a model or a reduction counted as 16, and how many
-    factors if it is a product: these are multiplied one by one. An argument counts wherever it stands, a let once.
+    """How many operations an expression has with its functions written out, a call of a model or a reduction counted as 16; how many
+    factors if it is a product: these are multiplied one by one; and how many operations stand on top of each other in it, those of the
+    lets it is built on included. An argument counts wherever it stands, a let once.
     """
 
     size: int
     factors: int
+    height: int
 
 
 @dataclass

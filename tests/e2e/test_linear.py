@@ -27,9 +27,14 @@ def _each(line: Callable[[int], str], many: int, between: str = "\n") -> str:
     return between.join(line(i) for i in range(many))
 
 
-def _doubling(step: str, many: int) -> str:
+def _doubling(step: str, many: int, binder: str = "", index: str = "") -> str:
     """Lets that read the one before several times: a walk without memory takes a power of two."""
-    return _each(lambda i: f"let a{i + 1} = {step.replace('#', f'a{i}')}", many // 5)
+    return _each(lambda i: f"let a{i + 1}{binder} = {step.replace('#', f'a{i}{index}')}", many // 5)
+
+
+def _group(block: str) -> str:
+    data = "data r = csv('readings.csv') { x: real, y: real, who: id }".replace("'", '"')
+    return _spec(data=data) + f"\nover group g of r by who {{\n{block}\n}}"
 
 
 SPECS: dict[str, Callable[[int], str]] = {
@@ -85,6 +90,31 @@ SPECS: dict[str, Callable[[int], str]] = {
     "doubled bounds": lambda n: _spec(
         block=f"let a0 = q.x\n{_doubling('min(#, # + 1)', n)}\n{_FIT}\nsubject to\nc: a{n // 5} - 1 <= f(q.x) <= a{n // 5}"
     ),
+    "doubled arguments": lambda n: _spec(
+        block=f"let a0 = q.x\n{_doubling('sin(#) * # + cos(#)', n)}\nminimize f(a{n // 5})^2\nsubject to\nc: f(a{n // 5}) <= 1"
+    ),
+    "doubled arguments of arguments": lambda n: _spec(
+        block=f"let a0 = q.x\n{_doubling('f(# + #) - f(#)', n)}\nminimize f(a{n // 5})^2"
+    ),
+    "doubled arrays": lambda n: _spec(
+        "set s = 0..3",
+        block=f"let a0[i in s] = q.x\n{_doubling('sin(#) * # + #', n, '[i in s]', '[i]')}\n"
+        f"minimize sum[i in s](a{n // 5}[i] * f(q.x))\nsubject to\nc[i in s]: f(q.x) <= a{n // 5}[i]",
+    ),
+    "doubled metrics": lambda n: (
+        _spec(block=f"let a0 = f(q.x)\n{_doubling('# * # + cos(#)', n)}\n{_FIT}\nmetric m = a{n // 5}")
+        + "\nexpect e on r.test: max(m) <= 1 + max(m)"
+    ),
+    "doubled scales": lambda n: _spec(
+        block=f"let a0 = 0.1 * 2\n{_doubling('sin(#) * # + 1', n)}\n{_FIT}\nsubject to\nc scale a{n // 5}: f(q.x) <= 1"
+    ),
+    "doubled duals": lambda n: _spec(
+        "set s = 0..3",
+        block=f"let a0 = q.x\n{_doubling('sin(#) * # + 1', n)}\n{_FIT}\nsubject to\nc: f(q.x) <= 1\ndual c = abs(a{n // 5})",
+    ),
+    "doubled sums of a group": lambda n: _group(
+        f"let a0 = mean[q in g](f(q.x))\n{_doubling('sin(#) * # + cos(#)', n)}\nsubject to\nc: a{n // 5} <= 1"
+    ),
     "unknown names": lambda n: _spec(block=_FIT + "\n" + _each(lambda i: f"metric m{i} = zz{i}", n)),
     "unknown names of one statement": lambda n: _spec(block=f"minimize max({_each(lambda i: f'zz{i}', n, ', ')})"),
     "misspelt names of one statement": lambda n: _spec(block=f"minimize max({_each(lambda i: 'q.xx', n, ', ')})"),
@@ -96,6 +126,11 @@ SPECS: dict[str, Callable[[int], str]] = {
     "stray signs": lambda n: _spec(_each(lambda i: "@ $", n)),
     "brackets": lambda n: _spec(block="minimize " + _each(lambda i: "(q.x)", n, ", ")),
 }
+
+
+def test_what_is_doubled_compiles() -> None:
+    for name in (name for name in SPECS if name.startswith("doubled")):
+        assert understand(Source("p", SPECS[name](_MANY))).graph is not None, name
 
 
 def _calls(text: str) -> int:
