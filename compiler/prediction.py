@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot, isinf
+from math import hypot, isinf, sqrt
 
 from pdual.compiler.ir import IndexAxis, Node, topological
 from pdual.compiler.sweep import Leaf
@@ -20,6 +20,10 @@ from pdual.dsl.operations.slopes import slopes
 
 At = Mapping[IndexAxis, int]
 Gradient = dict[Leaf, Interval]
+Bowl = list[tuple[float, Gradient]]
+_Entry = tuple[int, tuple[int | None, ...], tuple[int, ...]]
+Squares = dict[_Entry, tuple[Node, At, tuple[int, ...], int]]
+"""What is squared in a sum of squares, and how often it stands there."""
 
 
 class Breaks(Exception):  # noqa: N818 - the answer to a question, not an error
@@ -37,15 +41,18 @@ class Predictions:
 
     walk: Walk
     _reads: dict[int, bool] = field(default_factory=dict)
-    _gradients: dict[tuple[object, ...], Gradient] = field(default_factory=dict)
+    _gradients: dict[_Entry, Gradient] = field(default_factory=dict)
+    _curvatures: dict[_Entry, Curvature] = field(default_factory=dict)
+    _sums: dict[_Entry, Squares | None] = field(default_factory=dict)
+    _bowls: dict[_Entry, Bowl] = field(default_factory=dict)
 
     def reads(self, node: Node) -> bool:
         """Whether a node's value depends on a prediction."""
-        found = self._reads.get(node.identity)
-        if found is None:
-            found = any(item.operation == "output" for item in topological([node]))
-            self._reads[node.identity] = found
-        return found
+        if node.identity not in self._reads:
+            for item in topological([node]):
+                below = (self._reads[argument.identity] for argument in item.arguments)
+                self._reads[item.identity] = item.operation == "output" or any(below)
+        return self._reads[node.identity]
 
     def lipschitz(self, node: Node, at: At, inner: tuple[int, ...] = ()) -> float:
         """The Lipschitz constant of an entry; raises Breaks where there is none that is known."""
@@ -56,11 +63,10 @@ class Predictions:
         """The range of the derivative in every prediction that an entry reads. Raises Breaks."""
         if not self.reads(node):
             return {}
-        key = (node.identity, tuple(map(at.get, node.axes)), inner)
-        found = self._gradients.get(key)
-        if found is None:
-            found = self._gradients[key] = self._gradient(node, at, inner)
-        return found
+        key = _entry(node, at, inner)
+        if key not in self._gradients:
+            self._gradients[key] = self._gradient(node, at, inner)
+        return self._gradients[key]
 
     def _gradient(self, node: Node, at: At, inner: tuple[int, ...]) -> Gradient:
         if node.operation == "output":
@@ -97,11 +103,11 @@ class Predictions:
             _accumulate(total, inside, slope)
         return total
 
-    def _of_norm(self, squares: Sequence[tuple[Node, At, tuple[int, ...]]]) -> Gradient:
-        """A norm grows no faster than each of what it is the norm of."""
+    def _of_norm(self, squares: Squares) -> Gradient:
+        """A norm grows no faster than each of what it is the norm of, times the root of how often that stands there."""
         total: Gradient = {}
-        for item in squares:
-            _accumulate(total, self.gradient(*item), Interval(-1.0, 1.0))
+        for node, at, inner, times in squares.values():
+            _accumulate(total, self.gradient(node, at, inner), Interval(-_root(times), _root(times)))
         return total
 
     def _terms(
@@ -176,6 +182,12 @@ class Predictions:
         """Affine, convex or concave in the predictions. Raises Breaks with the smallest subexpression that is none of them."""
         if not self.reads(node) or node.operation == "output":
             return Curvature.AFFINE
+        key = _entry(node, at, inner)
+        if key not in self._curvatures:
+            self._curvatures[key] = self._curvature(node, at, inner)
+        return self._curvatures[key]
+
+    def _curvature(self, node: Node, at: At, inner: tuple[int, ...]) -> Curvature:
         if node.operation in OPERATIONS:
             return self._of_operation(node, at, inner)
         kinds = [(self.curvature(n, a, i), w) for n, a, i, w in self._terms(node, at, inner)]
@@ -220,16 +232,32 @@ class Predictions:
     def _is_norm(self, node: Node, at: At, inner: tuple[int, ...]) -> bool:
         """Whether this is a sum of squares of affine values: its root is then a norm."""
         squares = self._squares(node, at, inner)
-        return squares is not None and all(self.curvature(*item) is Curvature.AFFINE for item in squares)
+        return squares is not None and all(
+            self.curvature(n, a, i) is Curvature.AFFINE for n, a, i, _ in squares.values()
+        )
 
-    def _squares(self, node: Node, at: At, inner: tuple[int, ...]) -> list[tuple[Node, At, tuple[int, ...]]] | None:
+    def _squares(self, node: Node, at: At, inner: tuple[int, ...]) -> Squares | None:
         """What a sum of squares is the sum of the squares of; None where it is another thing."""
+        key = _entry(node, at, inner)
+        if key not in self._sums:
+            self._sums[key] = self._summed_squares(node, at, inner)
+        return self._sums[key]
+
+    def _summed_squares(self, node: Node, at: At, inner: tuple[int, ...]) -> Squares | None:
         match node.operation:
             case "square":
-                return [(node.arguments[0], at, inner if node.arguments[0].inner else ())]
+                item = node.arguments[0]
+                place = inner if item.inner else ()
+                return {_entry(item, at, place): (item, at, place, 1)}
             case "add":
-                found = [self._squares(argument, at, inner if argument.inner else ()) for argument in node.arguments]
-                return None if None in found else [item for part in found if part is not None for item in part]
+                total: Squares = {}
+                for argument in node.arguments:
+                    part = self._squares(argument, at, inner if argument.inner else ())
+                    if part is None:
+                        return None
+                    for key, (item, where, place, times) in part.items():
+                        total[key] = (item, where, place, times + (total[key][3] if key in total else 0))
+                return total
             case "select" | "collect" | "spread":
                 terms = list(self._terms(node, at, inner))
                 return self._squares(*terms[0][:3]) if len(terms) == 1 else None
@@ -237,8 +265,14 @@ class Predictions:
 
     # --- strong convexity ----------------------------------------------------------------------------------
 
-    def bowl(self, node: Node, at: At, inner: tuple[int, ...] = ()) -> list[tuple[float, Gradient]]:
+    def bowl(self, node: Node, at: At, inner: tuple[int, ...] = ()) -> Bowl:
         """Directions a_k with weights w_k >= 0 such that the entry minus sum of w_k / 2 (a_k x)^2 is convex. Raises Breaks where it is not."""
+        key = _entry(node, at, inner)
+        if key not in self._bowls:
+            self._bowls[key] = _gathered(self._bowl(node, at, inner))
+        return self._bowls[key]
+
+    def _bowl(self, node: Node, at: At, inner: tuple[int, ...]) -> Bowl:
         if self.curvature(node, at, inner) not in (Curvature.AFFINE, Curvature.CONVEX):
             raise Breaks(node, "it is concave")
         places = [inner if argument.inner else () for argument in node.arguments]
@@ -263,6 +297,24 @@ class Predictions:
                 if len(terms) == 1:
                     return self.bowl(*terms[0][:3])
         return []
+
+
+def _entry(node: Node, at: At, inner: tuple[int, ...]) -> _Entry:
+    return node.identity, tuple(map(at.get, node.axes)), inner
+
+
+def _gathered(bowl: Bowl) -> Bowl:
+    """Each direction once, with the sum of its weights: a value may stand in a sum very many times."""
+    weights: dict[int, tuple[float, Gradient]] = {}
+    for weight, direction in bowl:
+        before = weights.get(id(direction), (0.0, direction))[0]
+        weights[id(direction)] = before + weight, direction
+    return list(weights.values())
+
+
+def _root(times: int) -> float:
+    """The root of a count, rounded up."""
+    return 1.0 if times == 1 else sqrt(times) * (1 + 2.0**-50)
 
 
 def _accumulate(total: Gradient, inside: Gradient, slope: Interval) -> None:

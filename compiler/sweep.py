@@ -16,6 +16,8 @@ from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.contraction import contract, intersect
 from pdual.dsl.operations.interval import EVERYTHING, TRUE, Interval, add, subtract
 
+#: Entries that one sweep narrows: what it has found by then holds, and the rest is left as it was.
+_MOST = 100_000
 #: Narrowed ranges that differ by less than this share of the old one are not pursued.
 _GAIN = 1e-9
 
@@ -42,6 +44,8 @@ class _Sweep:
     def __init__(self, walk: Walk, found: dict[Leaf, Interval]) -> None:
         self._walk = walk
         self._found = found
+        self._narrowed: dict[tuple[object, ...], Interval] = {}  # as the entries inside know them
+        self._count = 0
 
     def push(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], target: Interval) -> bool:
         """Narrow an entry to ``target``; False where it has no value there."""
@@ -56,8 +60,15 @@ class _Sweep:
                 return False
             self._found[leaf] = held
             return True
-        if not _narrower(now, before):
+        key = (node.identity, tuple(map(indices.get, node.axes)), inner)
+        before = self._narrowed.get(key, before)  # a value may stand in very many places
+        now = intersect(before, now)
+        if now is None:
+            return False
+        if not _narrower(now, before) or self._count == _MOST:
             return True
+        self._narrowed[key] = now
+        self._count += 1
         return self._inside(node, indices, inner, now)
 
     def _inside(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], now: Interval) -> bool:

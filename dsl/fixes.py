@@ -16,7 +16,8 @@ from pdual.dsl.spans import NOWHERE, Span
 
 #: Statements of one file, and mistakes of one statement, whose repair is tried; each is a reading of the file.
 MOST_TRIED = 12
-_LONGEST = 100_000  # characters of a file in which changes are tried
+#: Characters that are read again for all changes of a file: a second's work.
+_MOST_READ = 100_000
 
 Reader = Callable[[str], Sequence[Diagnostic]]
 
@@ -26,7 +27,8 @@ def with_fixes(text: str, found: Sequence[Diagnostic], read: Reader) -> tuple[Di
 
     ``read`` gives the diagnostics of another text.
     """
-    if len(text) > _LONGEST:
+    left = _MOST_READ // max(1, len(text))  # readings
+    if not left:
         return tuple(found)
     starts = _starts(text)
     regions: dict[int, list[Diagnostic]] = {}
@@ -39,7 +41,10 @@ def with_fixes(text: str, found: Sequence[Diagnostic], read: Reader) -> tuple[Di
         proposed = ((item, _proposed(item)) for item in items)
         changes = dict(islice(((item, change) for item, change in proposed if change is not None), MOST_TRIED))
         for tried in ([item for item in items if item in changes], *([item] for item in items if item in changes)):
-            after = _mistakes(read(_changed(text, {item.span: changes[item] for item in tried}))) if tried else before
+            if not tried or not left:
+                continue
+            left -= 1
+            after = _mistakes(read(_changed(text, {item.span: changes[item] for item in tried})))
             # Every mistake of the statement goes and none comes: part of a repair is no repair.
             if not after - before and not after & _mistakes(items) - (before - _mistakes(items)):
                 repaired |= {item: changes[item] for item in tried}

@@ -105,6 +105,12 @@ ENTRIES: tuple[Entry, ...] = (
         help=("declare one model for each",),
     ),
     Entry(
+        "PD417",
+        "the multiplier of `{family}` is a formula of no model that trains, which no violation moves",
+        label="stays as it is",
+        help=("write `pointwise(cap = G)`, or let a model hold it: `G * sigmoid(h(...))`",),
+    ),
+    Entry(
         "PD430",
         "a multiplier of the inequality `{family}` should be at least 0, found a range of {range}",
         label="may be negative",

@@ -33,18 +33,19 @@ def _search(
     found: Collector,
 ) -> None:
     """Depth first, without recursion; a callee that is on the path closes a cycle."""
-    path: list[str] = []
+    path: dict[str, None] = {}  # in the order of calls
     waiting: list[tuple[str, bool]] = [(start, False)]
     while waiting:
         name, done = waiting.pop()
         if done:
-            finished.add(path.pop())
+            finished.add(path.popitem()[0])
         elif name in path:
-            cycle = [*path[path.index(name) :], name]
+            calling = list(path)
+            cycle = [*calling[calling.index(name) :], name]
             shown = " -> ".join(f"`{item}`" for item in cycle)
             found.add("PD114", nodes[name].name.span, name=name, what="function", chain=shown)
         elif name not in finished:
-            path.append(name)
+            path[name] = None
             waiting.append((name, True))
             waiting.extend((callee, False) for callee in reversed(calls[name]))
 

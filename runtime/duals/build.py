@@ -12,6 +12,7 @@ from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.signature import Signature
+from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data import Table
 from pdual.runtime.duals.fixed import PenaltyStore
 from pdual.runtime.duals.formula import FormulaStore
@@ -25,6 +26,7 @@ from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.features import Features
 from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.optimisers import trainable
 from pdual.runtime.problem import Block, Problem
 from pdual.runtime.sampling import generator
 
@@ -119,6 +121,8 @@ class _Builder:
     def _formula(self, plan: DualPlan, bounds: Bounds, place: int) -> FormulaStore:
         assert plan.formula is not None
         reads = tuple(dict.fromkeys(plan.features))
+        if not trainable(plan.formula):
+            raise refuse("PD417", family=plan.parts[0].partition(".")[0])
         return FormulaStore(plan.formula, self._table, reads, bounds, self._fitting(place))
 
     def _fitting(self, place: int) -> Fitting:

@@ -188,6 +188,25 @@ def test_a_model_holds_multipliers_of_one_data_set(held: str, dual: dict[str, st
     assert {item.code for item in lower(spec, {}, dual)[1]} == codes
 
 
+@pytest.mark.parametrize(
+    ("formula", "dual", "codes"),
+    [
+        ("5", {}, {"PD417"}),
+        ("10 * sigmoid(r.x)", {}, {"PD417"}),
+        ("10 * sigmoid(was(r.x))", {}, {"PD417"}),
+        ("10 * sigmoid(other(r.x))", {}, set()),
+        ("10 * sigmoid(other(r.x) + was(r.x))", {}, set()),
+        ("5", {"low_too": "pointwise"}, set()),
+        ("5", {"low": "pointwise"}, {"PD417"}),
+    ],
+)
+def test_a_formula_has_weights_to_fit(formula: str, dual: dict[str, str], codes: set[str]) -> None:
+    text = TWO_SETS.replace("HELD", "other").replace("10 * sigmoid(other(r.x))\n}", f"{formula}\n}}")
+    spec, found = read(Source("t.pdual", text))
+    assert spec is not None, found
+    assert {item.code for item in lower(spec, {}, dual)[1]} == codes
+
+
 HELD_BY_ROW = """problem p "a test"
 data d { x: real  task: id }
 model u(INPUT) -> real = free()

@@ -23,7 +23,7 @@ OF_OVERRIDES = {"PD116", "PD240", "PD241"}
 #: Found when a spec is lowered or assembled: tests/compiler/test_refused.py.
 OF_THE_COMPILER = {
     *("PD274", "PD277", "PD291", "PD292", "PD293", "PD294", "PD295", "PD296", "PD297", "PD298", "PD299"),
-    *("PD415", "PD416", "PD430", "PD431", "PD440", "PD441"),
+    *("PD415", "PD416", "PD417", "PD430", "PD431", "PD440", "PD441"),
 }
 #: The grammar does not let them through: an argument without a type, a model without an output.
 OF_TREES_ONLY = {"PD266", "PD267"}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from pdual.cli.main import perform
 from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
 from pdual.understanding import understand
@@ -110,7 +112,7 @@ SPECS: dict[str, Callable[[int], str]] = {
     ),
     "doubled duals": lambda n: _spec(
         "set s = 0..3",
-        block=f"let a0 = q.x\n{_doubling('sin(#) * # + 1', n)}\n{_FIT}\nsubject to\nc: f(q.x) <= 1\ndual c = abs(a{n // 5})",
+        block=f"let a0 = q.x\n{_doubling('sin(#) * # + 1', n)}\n{_FIT}\nsubject to\nc: f(q.x) <= 1\ndual c = sigmoid(f(q.x)) * abs(a{n // 5})",
     ),
     "doubled sums of a group": lambda n: _group(
         f"let a0 = mean[q in g](f(q.x))\n{_doubling('sin(#) * # + cos(#)', n)}\nsubject to\nc: a{n // 5} <= 1"
@@ -133,7 +135,12 @@ def test_what_is_doubled_compiles() -> None:
         assert understand(Source("p", SPECS[name](_MANY))).graph is not None, name
 
 
-def _calls(text: str) -> int:
+def _understand(text: str) -> None:
+    source = Source("p", text)
+    render_all(understand(source).diagnostics[:20], source)
+
+
+def _calls(work: Callable[[], object]) -> int:
     """How many functions are called, of Python's and of C's."""
     count = 0
 
@@ -144,8 +151,7 @@ def _calls(text: str) -> int:
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
-        source = Source("p", text)
-        render_all(understand(source).diagnostics[:20], source)
+        work()
     finally:
         sys.setprofile(before)
     return count
@@ -153,6 +159,37 @@ def _calls(text: str) -> int:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_work_grows_with_the_size_of_a_spec(name: str) -> None:
-    _calls(SPECS[name](_MANY))  # what is done once, imports and tables
-    small, large = (_calls(SPECS[name](_MANY * times)) for times in (1, _TIMES))
+    _understand(SPECS[name](_MANY))  # what is done once, imports and tables
+    small, large = (_calls(lambda n=_MANY * times: _understand(SPECS[name](n))) for times in (1, _TIMES))  # type: ignore[misc]
     assert large < 1.25 * _TIMES * small
+
+
+_SOLVE = "\nsolve { outer = 1, descent = adam(lr = 1e-2, batch = 8, steps = 1) }\n"
+_SQUARED = (
+    _MODEL.replace("-> real", "-> real in [0, 1]"),
+    "let a0 = f(q.x)\nlet b0 = f(q.x)^2 + f(q.y)^2\n",
+    "minimize b# + a#^2\nsubject to\nc: a# <= 1\nd: sqrt(b#) <= 3\ne: a# == 7",
+)
+
+
+def _doubled_squares(many: int) -> str:
+    model, starts, ends = _SQUARED
+    steps = _each(lambda i: f"let a{i + 1} = a{i} + a{i}\nlet b{i + 1} = b{i} + b{i}", many // 5)
+    return _spec(block=starts + steps + "\n" + ends.replace("#", str(many // 5))).replace(_MODEL, model)
+
+
+#: Of what stands in very many places: all that `bounds`, `explain` and a program ask of it.
+DOUBLED = {name: spec for name, spec in SPECS.items() if name.startswith("doubled")} | {"squares": _doubled_squares}
+
+
+@pytest.mark.parametrize("name", DOUBLED)
+@pytest.mark.parametrize("command", [["bounds"], ["explain"], ["explain", "--math"], ["explain", "--stage", "code"]])
+def test_what_is_doubled_takes_no_longer(
+    name: str, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for many in (_MANY, _MANY * 2):
+        Path(f"{many}.pdual").write_text(DOUBLED[name](many) + _SOLVE)
+    assert perform([*command, f"{_MANY}.pdual"]) == 0
+    small, large = (_calls(lambda n=_MANY * times: perform([*command, f"{n}.pdual"])) for times in (1, 2))  # type: ignore[misc]
+    assert large < 4 * small, capsys.readouterr().out

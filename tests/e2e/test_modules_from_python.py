@@ -274,6 +274,17 @@ def test_a_module_without_weights_to_train_is_said(tmp_path: Path, monkeypatch: 
         problem.solve(out=tmp_path / "out")
 
 
+def test_a_formula_over_a_module_without_weights_to_train_is_refused(tmp_path: Path) -> None:
+    text = SPEC.replace("OUTPUT", "real").replace("GUESS", "g").replace("over r", "model h(x: real) -> real\nover r", 1)
+    held = text.replace("+ 0.1\n", "+ 0.1\n  dual near = 10 * sigmoid(h(r.x))\n")
+    (tmp_path / "m.pdual").write_text(held)
+    models = {"f": Net(), "h": Net().requires_grad_(False)}
+    with pytest.warns(pdual.ProblemWarning, match="PD613"), pytest.raises(pdual.ProblemError, match=r"PD417.*`near`"):
+        pdual.load(tmp_path / "m.pdual", data=ROWS, models=models).solve(out=tmp_path / "out")
+    models["h"].requires_grad_(True)
+    pdual.load(tmp_path / "m.pdual", data=ROWS, models=models).solve(out=tmp_path / "out")
+
+
 class Own(nn.Module):
     def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
