@@ -32,7 +32,7 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
 
 
 #: A computed matrix has no more entries.
-LARGEST = 2_000_000
+LARGEST = 500_000
 
 
 class Unsure(Exception):  # noqa: N818  (it becomes a diagnostic)

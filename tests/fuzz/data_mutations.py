@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import operator
 import random
 import re
 import struct
@@ -474,24 +476,17 @@ def _tensor(data: bytes, draw: random.Random) -> bytes:
         head = json.loads(data[8 : 8 + length])
         name = draw.choice(list(head))
         what = draw.choice(list(head[name]))
-        new = draw.choice(
+        head[name][what] = draw.choice(
             {"dtype": _TYPES, "shape": _SHAPES, "data_offsets": ([0, 48], [0, 0], [48, 0], [0, 2**63])}[what]
         )
+        pairs = {"dtype": "F64", "shape": [6]} | head[name]
+        size = {"F64": 8, "I64": 8, "U64": 8, "C64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2, "U16": 2}
+        long = size.get(pairs["dtype"], 1) * math.prod(map(operator.index, pairs["shape"]))
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, AttributeError):
         return _head(data, draw)
-    head[name][what] = new
-    if draw.random() < 0.6:  # what the type and the shape say is what is there
-        pairs = {"dtype": "F64", "shape": [6]} | head[name]
-        size = {"F64": 8, "I64": 8, "U64": 8, "C64": 8, "F32": 4, "I32": 4, "F16": 2, "BF16": 2, "U16": 2}.get(
-            pairs["dtype"], 1
-        )
-        count = 1
-        for axis in pairs["shape"] if isinstance(pairs["shape"], list) else ():
-            count *= axis
-        long = int(count * size)
-        if 0 < long < 5_000:
-            found = {name: pairs | {"data_offsets": [n * long, (n + 1) * long]} for n, name in enumerate("xnkbvm")}
-            return _tensors(found, draw.choice((draw.randbytes(6 * long), bytes(6 * long), b"\x01" * 6 * long)))
+    if draw.random() < 0.6 and 0 < long < 5_000:  # what the type and the shape say is what is there
+        found = {name: pairs | {"data_offsets": [n * long, (n + 1) * long]} for n, name in enumerate("xnkbvm")}
+        return _tensors(found, draw.choice((draw.randbytes(6 * long), bytes(6 * long), b"\x01" * 6 * long)))
     return _tensors(head, data[8 + length :])
 
 
