@@ -74,7 +74,7 @@ def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContex
     from pdual.runtime.sources.cache import cache_root
 
     known = {item.name: item for item in spec.data}
-    check_data({name: Path() for name in data if name not in known}, spec)
+    check_data(dict.fromkeys(data, Path()), spec)
     sets = {item.name: item.labels for item in spec.sets if item.labels is not None}
     return {name: bound(rows, known[name], cache_root(context) / "bound", sets) for name, rows in data.items()}
 

@@ -12,6 +12,8 @@ from pdual.dsl import typed
 from pdual.dsl.catalogue import errors_in
 from pdual.dsl.checking.averages import SCALAR_KINDS
 from pdual.dsl.checking.dual_values import KINDS
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.garbage import few_collections
 from pdual.dsl.near import nearest
@@ -89,12 +91,17 @@ def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
 
 
 def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
-    """Refuse files for data sets that are not there (PD707), and files that are not there (PD708)."""
+    """Refuse files for data sets that are not there (PD707), that read no files (PD718), and files that are not there (PD708)."""
     names = [data.name for data in spec.data]
+    known = sources()
     for name, file in files.items():
         if name not in names:
             shown = ", ".join(f"`{item}`" for item in names) or None
             raise refuse("PD707", name=name, names=shown, near=nearest(name, names))
+        source = spec.data_set(name).source
+        if source is not None and not known[source].takes_files:
+            takers = ", ".join(f"`{item}`" for item in sorted(known) if known[item].takes_files and item != BOUND_NAME)
+            raise refuse("PD718", spec.data_set(name).span, name=name, source=source, takers=takers)
         if not _exists(file):
             beside = {item.name: item for item in file.parent.glob("*")}
             near = nearest(file.name, beside)

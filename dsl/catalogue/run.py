@@ -307,6 +307,12 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry("PD717", "the system does nothing with `{file}`: {reason}"),
     Entry(
+        "PD718",
+        "the rows of `{name}` are those of `{source}`, and no others",
+        notes=("`--data` and rows from Python are for data without a source, and for the sources {takers}",),
+        help=("declare it without a source: `data {name} {{ ... }}`",),
+    ),
+    Entry(
         "PD730",
         "new rows have no multipliers in this run: those of {parts} are held as `{kind}`",
         notes=("they are no function of a row, so only the rows that were trained on have them",),

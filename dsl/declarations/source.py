@@ -43,7 +43,8 @@ class SourceDeclaration:
     a GIVEN builder is ``(settings, context) -> Known``, a DATA builder ``(settings, context) -> runtime.data.Table``.
     ``drawing``, ``"module:function"``, draws rows with their multipliers for a report: ``(RowsToDraw) -> Sequence[Drawing]``
     of ``pdual.runtime.drawings.drawing``; by default texts of rows are quoted where there are any. ``sample``: rows that a quick run takes where
-    those of a DATA source are not on this machine.
+    those of a DATA source are not on this machine. ``takes_files``: whether a DATA builder reads ``context.file``, the rows of ``--data`` and
+    of Python, where there are some; PD718 refuses them elsewhere.
     """
 
     name: str
@@ -56,3 +57,4 @@ class SourceDeclaration:
     builder: str
     drawing: str = "pdual.runtime.drawings.texts:draw"
     sample: Sample | None = None
+    takes_files: bool = False

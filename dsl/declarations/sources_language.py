@@ -72,6 +72,7 @@ FLORA = SourceDeclaration(
     offer=_flora_offer,
     rows=_unknown_rows,
     builder="pdual.runtime.sources.flora:build",
+    takes_files=True,
     sample=Sample(
         words=(
             "1,500 workflow-task pairs in the format of FLORA-Bench that are not FLORA-Bench's: machine-learning pipelines on "

@@ -53,6 +53,7 @@ BOUND = SourceDeclaration(
     offer=_anything,
     rows=_unknown_rows,
     builder=_BUILDER,
+    takes_files=True,
 )
 
 CSV = SourceDeclaration(
@@ -64,4 +65,5 @@ CSV = SourceDeclaration(
     offer=_anything,
     rows=_unknown_rows,
     builder=_BUILDER,
+    takes_files=True,
 )

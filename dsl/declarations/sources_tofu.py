@@ -104,6 +104,7 @@ TOFU = SourceDeclaration(
     offer=_offer,
     rows=_unknown_rows,
     builder="pdual.runtime.sources.tofu:build",
+    takes_files=True,
     sample=Sample(
         words="168 of the 4,000 rows of TOFU, of which 40 are to be forgotten and 128 to be kept",
         whole=_whole,

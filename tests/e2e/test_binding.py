@@ -186,6 +186,16 @@ def test_a_data_set_that_is_not_there(tmp_path: Path) -> None:
         pdual.load(spec(tmp_path), data={"e": ARRAYS})
 
 
+def test_rows_of_a_source_that_has_its_own(tmp_path: Path) -> None:
+    rows = {"image": np.zeros((20, 1, 8, 8)), "label": np.zeros(20, dtype=int)}
+    with pytest.raises(pdual.ProblemError, match=r"PD718.*`digits`"):
+        pdual.load("digits", data={"digits": rows})
+    text = spec(tmp_path).read_text().replace("data d {", 'data d = csv("not_there.csv") {')
+    text = text.replace("  split = [0.5, 0, 0.5]\n", "")
+    (tmp_path / "csv.pdual").write_text(text)
+    pdual.load(tmp_path / "csv.pdual", data={"d": ARRAYS})
+
+
 # --- models ------------------------------------------------------------------------------------------------------
 
 

@@ -251,7 +251,10 @@ def test_devices() -> None:
         (["explain", "opf30", "--dual", "voltag=shared"], "PD706", 2),
         (["explain", "opf30", "--uses", "nothing_here"], "PD709", 2),
         (["run", "digits", "--data", "rows=nowhere.csv"], "PD707", 2),
-        (["run", "digits", "--data", "digits=nowhere.csv"], "PD708", 2),
+        (["run", "flora", "--data", "pairs=nowhere.csv"], "PD708", 2),
+        (["run", "digits", "--data", "digits=nowhere.csv"], "PD718", 2),
+        (["explain", "digits", "--rows", "1", "--data", "digits=nowhere.csv"], "PD718", 2),
+        (["bounds", "opf30", "--rows", "--data", "demands=nowhere.csv"], "PD718", 2),
         (["run", "digits", "--resume"], "PD711", 2),
     ],
 )
