@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Refusal, refuse
+from pdual.dsl.types import ArrayType, Kind, MemberOf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ def array_of(values: Any, column: str, data: typed.TypedData) -> Array:
 
     _refuse_nulls(values, column, data)
     plain = plain_of(values)
+    _refuse_coarse(values, plain, column, data)
     if isinstance(plain, np.ndarray) and plain.ndim and plain.dtype != object:
         return _checked(plain, column, data)
     if (
@@ -84,6 +86,44 @@ def _refuse_nulls(values: Any, column: str, data: typed.TypedData) -> None:
         return
     if absent.any():
         raise _absent(int(np.argmax(absent)), "none", column, data)
+
+
+def _refuse_coarse(values: Any, plain: Any, column: str, data: typed.TypedData) -> None:
+    """Whole numbers of a type of few digits, of which none is held that is much larger: others have become them."""
+    exact = _exact_in(getattr(values, "dtype", None))
+    if exact is None or not any(_is_whole(item, column) for item in data.fields):
+        return
+    import numpy as np
+
+    numbers = np.abs(np.asarray(plain, np.float64))
+    if (numbers > exact).any():
+        row = int(np.argmax((numbers > exact).reshape(len(numbers), -1).any(1)))
+        raise _unlike(
+            data, f"`{column}` as whole numbers", f"one above {exact} in row {row}, which `{values.dtype}` rounds"
+        )
+
+
+def _exact_in(dtype: Any) -> int | None:
+    """Up to where every whole number is one of a floating-point type that numpy does not have; None for other types."""
+    name = str(dtype)
+    if name.startswith("torch.") and ("bfloat" in name or "float8" in name):
+        import torch
+
+        return round(2 / torch.finfo(dtype).eps) - 1
+    if getattr(dtype, "kind", None) == "V" and "float" in name:
+        import ml_dtypes
+
+        return round(2 / float(ml_dtypes.finfo(dtype).eps)) - 1  # type: ignore[no-untyped-call]
+    return None
+
+
+def _is_whole(item: typed.TypedField, column: str) -> bool:
+    """Whether a field that is read from this column, or from its entries, is an id, a whole number or a member of a set."""
+    name = item.column or item.name
+    whole = isinstance(item.type, ArrayType) and (
+        item.type.element in (Kind.ID, Kind.INT) or isinstance(item.type.element, MemberOf)
+    )
+    return whole and (column == name or column.startswith(f"{name}."))
 
 
 def _checked(array: Array, column: str, data: typed.TypedData) -> Array:

@@ -12,6 +12,7 @@ from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.runtime.memory import check_room
 from pdual.runtime.sources.array_files import DAMAGED, DENSEST, HEAD, Arrays
+from pdual.runtime.sources.scalars import Coarse
 from pdual.runtime.sources.text_files import json_lines, separated
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -110,6 +111,7 @@ def _safetensors(path: Path) -> Columns:
 
 
 def _tensor(path: Path, name: str) -> Any:
+    import numpy as np
     import torch
     from safetensors import safe_open
 
@@ -117,7 +119,10 @@ def _tensor(path: Path, name: str) -> Any:
         tensor = file.get_tensor(name)
     if tensor.ndim and tensor.shape[0] and not tensor.numel():
         raise ValueError(f"the rows of its tensor `{name}` hold nothing")
-    return (tensor.double() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    if tensor.dtype != torch.bfloat16:
+        return tensor.numpy()
+    found = tensor.double().numpy()
+    return np.vectorize(Coarse, otypes=[object])(found) if (np.abs(found) > Coarse.EXACT).any() else found
 
 
 _READERS: Mapping[str, Callable[[Path], Columns]] = {

@@ -27,6 +27,12 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _EXACT = 2**53 - 1  # whole numbers up to here are what a double says they are; 2^53 may be the next one, rounded
 
 
+class Coarse(float):
+    """A number of bfloat16, in which whole numbers are exact up to ``EXACT`` alone."""
+
+    EXACT = 255
+
+
 def flat(value: Any) -> Iterator[Any]:
     """The values of one row, whole or as nested lists or an array, the last axis fastest."""
     if isinstance(value, list | tuple) or (hasattr(value, "tolist") and bool(getattr(value, "ndim", 0))):
@@ -91,6 +97,8 @@ def whole(value: Any) -> int | None:
 
 def _exact(value: Any) -> int:
     """Up to where whole numbers are what a floating-point number of this type says they are."""
+    if isinstance(value, Coarse):
+        return Coarse.EXACT
     return 2 ** (np.finfo(value).nmant + 1) - 1 if isinstance(value, np.half | np.single) else _EXACT
 
 

@@ -102,6 +102,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "arrow": lambda: pa.table({**BASE, "s": pa.array(BASE["s"]).dictionary_encode()}),
     "half precision": lambda: {**BASE, "x": np.array(BASE["x"], np.float16)},
     "bfloat16": lambda: {**BASE, "x": torch.tensor(BASE["x"], dtype=torch.bfloat16)},
+    "whole numbers of few digits": lambda: {**BASE, "n": torch.tensor(BASE["n"], dtype=torch.bfloat16)},
     "a gradient": lambda: {**BASE, "x": torch.tensor(BASE["x"], requires_grad=True) * 1},
     "sparse": lambda: {**BASE, "x": torch.tensor(BASE["x"]).to_sparse()},
     "strided": lambda: {**BASE, "x": np.repeat(BASE["x"], 2)[::2]},
@@ -130,6 +131,18 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "bytes": (lambda: {**BASE, "t": np.array(["a", "b", "c", "d"], "S1")}, "found `|S1` in row 0"),
     "texts and numbers": (lambda: {**BASE, "t": ["a", 1, "b", "c"]}, "`t` of one type, found texts, and `1` in row 1"),
     "rounded": (lambda: {**BASE, "n": [2**53 + 1, 2.5, 3, 4]}, "found 9007199254740993 in row 0, beside"),
+    "rounded by bfloat16": (
+        lambda: {**BASE, "n": torch.tensor([1, 255, 256, 3], dtype=torch.bfloat16)},
+        "`n` as whole numbers, found one above 255 in row 2, which `torch.bfloat16` rounds",
+    ),
+    "rounded by eight bits": (
+        lambda: {**BASE, "n": torch.tensor([1, 15, 16, 3]).to(torch.float8_e4m3fn)},
+        "found one above 15 in row 2, which `torch.float8_e4m3fn` rounds",
+    ),
+    "rounded by another bfloat16": (
+        lambda: {**BASE, "n": np.array([1, 255, 256, 3], pytest.importorskip("ml_dtypes").bfloat16)},
+        "found one above 255 in row 2, which `bfloat16` rounds",
+    ),
     "of no type": (lambda: {**BASE, "n": [1, 2**70, 3, 4]}, "found `1180591620717411303424` in row 1"),
     "cut off": (lambda: {**BASE, "t": ["a", "b\0", "c", "d"]}, "ends with a zero character in row 1"),
     "ragged": (lambda: {**BASE, "x": [[1], [1, 2], [1], [1]]}, "shape [1] in row 0 and shape [2] in row 1"),

@@ -350,6 +350,22 @@ def test_a_whole_number_is_exact_in_every_type_or_refused(tmp_path: Path, kind: 
         assert reason(path, field) == ("PD535", "row 2")
 
 
+@pytest.mark.parametrize("field", ["k", "n"])
+def test_a_whole_number_of_bfloat16_is_exact_or_refused(tmp_path: Path, field: str) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    path = tmp_path / "a.safetensors"
+    for values, found in (([3, -255, 255], [3, -255, 255]), ([3, 255, 256], None)):
+        save_file({field: torch.tensor(values, dtype=torch.bfloat16)}, path)
+        if found is None:
+            assert reason(path, field) == ("PD535", "row 2")
+        else:
+            assert read(path, field)[field] == found
+    save_file({"x": torch.tensor([0.5, 3, 300], dtype=torch.bfloat16)}, path)
+    assert read(path, "x")["x"] == [0.5, 3, 300]
+
+
 def test_numbers_of_a_parquet_file(tmp_path: Path) -> None:
     """Decimal numbers are exact; bytes, dates and gaps are no numbers."""
     import pyarrow
