@@ -62,8 +62,8 @@ class Optimum:
 class PowerSolver:
     """Solves demands on one grid, each from the nominal optimum: the order of solves does not matter.
 
-    The nominal demand is solved from several starts, and the best end is taken: a flat one, quickly and patiently, and the
-    operating point that the grid's file holds.
+    The nominal demand is solved from several starts, and the best end is taken: a flat one, quickly and patiently, the
+    operating point that the grid's file holds, and the optimum of the DC power flow.
     """
 
     def __init__(self, grid: Grid, iterations: int = 300) -> None:
@@ -75,9 +75,8 @@ class PowerSolver:
         self._cold = _ipopt(self._problem, options | _QUICK)
         nominal = self._from(self._cold, self._problem.start)
         patient = _ipopt(self._problem, options)
-        starts = [self._problem.start] if self._problem.own is None else [self._problem.start, self._problem.own]
-        for start in starts:
-            found = self._from(patient, start)
+        for start in (self._problem.start, self._problem.own, self._problem.linear):
+            found = None if start is None else self._from(patient, start)
             if found is not None and (nominal is None or _is_better(found, nominal)):
                 nominal, self._cold, options = found, patient, options | {"expect_infeasible_problem": "no"}
         warm = options if "expect_infeasible_problem" in options else options | _QUICK

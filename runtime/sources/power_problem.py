@@ -9,6 +9,7 @@ import casadi
 import numpy as np
 
 from pdual.runtime.sources.power_grid import Grid, Integers, Reals
+from pdual.runtime.sources.power_linear import linear_optimum
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Problem:
     row_upper: Reals
     start: Reals
     own: Reals | None  # the operating point of the grid's file
+    linear: Reals | None  # the optimum without losses and reactive power
 
     def variables(self, values: Reals) -> list[Reals]:
         """theta, |v|, p and q of a vector of variables."""
@@ -78,6 +80,7 @@ def optimal_power_flow(grid: Grid) -> Problem:
         np.concatenate([balance, rate, rate, grid.angle_max[angled], np.zeros(pieces)]),
         _flat_start(grid, lower, upper),
         _own_start(grid, lower, upper),
+        _linear_start(grid, limited, angled, lower, upper),
     )
 
 
@@ -147,6 +150,19 @@ def _flat_start(grid: Grid, lower: Reals, upper: Reals) -> Reals:
     boxed = np.isfinite(lower) & np.isfinite(upper)
     boxed[: 2 * grid.buses] = False
     start[boxed] = (lower[boxed] + upper[boxed]) / 2
+    inside: Reals = np.clip(start, lower, upper)
+    return inside
+
+
+def _linear_start(grid: Grid, limited: Integers, angled: Integers, lower: Reals, upper: Reals) -> Reals | None:
+    """The flat start with the angles and active power of the DC optimal power flow; None where that has no optimum."""
+    found = linear_optimum(grid, limited, angled)
+    if found is None:
+        return None
+    start = _flat_start(grid, lower, upper)
+    theta, p = found
+    start[: grid.buses] = theta
+    start[2 * grid.buses : 2 * grid.buses + grid.units] = p
     inside: Reals = np.clip(start, lower, upper)
     return inside
 

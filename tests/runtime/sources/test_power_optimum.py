@@ -15,6 +15,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.runtime.sources.power_grid import grid_of
 from pdual.runtime.sources.power_optimum import PowerSolver, part_sizes
 from pdual.runtime.sources.power_optimum import flows as vector_flows
+from pdual.runtime.sources.power_problem import optimal_power_flow
 
 EQUALITIES = {"balance.re", "balance.im", "reference"}
 
@@ -246,3 +247,59 @@ def test_flows_of_arrays_are_the_flows_of_the_spec():
     found = vector_flows(grid_of(grid), v)
     assert found[0] == pytest.approx(out, abs=1e-13)
     assert found[1] == pytest.approx(into, abs=1e-13)
+
+
+def bent(grid):
+    """The first unit's cost in pieces."""
+    slope = np.zeros((grid.units, 2))
+    height = slope.copy()
+    slope[0], height[0, 1] = (100.0, 5000.0), -4900 * 0.3
+    return replace(grid, slope=slope, height=height, c1=np.where(np.arange(grid.units) == 0, 0.0, grid.c1))
+
+
+@pytest.mark.parametrize("case", [SHIPPED, "six.m", "flow", "angle", "steep", "small", "pieces"])
+def test_the_linear_start_is_the_optimum_of_the_dc_power_flow(case):
+    """Against CVXPY, bus by bus and branch by branch."""
+    import cvxpy
+
+    grid = bent(grid_of(known("six.m"))) if case == "pieces" else grid_of(solver(case)[0])
+    theta, p = cvxpy.Variable(grid.buses), cvxpy.Variable(grid.units)
+    into = [[] for _ in range(grid.buses)]
+    rows = [theta[int(np.flatnonzero(grid.slack)[0])] == 0, p >= grid.s_min.real, p <= grid.s_max.real]
+    for n, (source, target) in enumerate(zip(grid.source, grid.target, strict=True)):
+        across = theta[source] - theta[target]
+        flow = -grid.series[n].imag / abs(grid.tap[n]) * (across - np.angle(grid.tap[n]))
+        rows += [across >= grid.angle_min[n], across <= grid.angle_max[n]]
+        rows += [cvxpy.abs(flow) <= grid.rate[n]] if np.isfinite(grid.rate[n]) else []
+        into[source].append(flow)
+        into[target].append(-flow)
+    for bus in range(grid.buses):
+        made = sum(p[unit] for unit in np.flatnonzero(grid.at == bus))
+        rows.append(made - grid.load[bus].real - grid.shunt[bus].real == sum(into[bus]))
+    prices = grid.c1 + grid.c2 * (grid.s_min.real + grid.s_max.real)
+    pieces = [cvxpy.max(grid.height[unit] + grid.slope[unit] * p[unit]) for unit in grid.bent]
+    total = prices @ p + sum(pieces)
+    best = cvxpy.Problem(cvxpy.Minimize(total), rows).solve(solver=cvxpy.CLARABEL)
+    found = optimal_power_flow(grid).linear
+    if found is None:
+        assert best == np.inf
+        return
+    angles, _, power, _ = optimal_power_flow(grid).variables(found)
+    theta.value, p.value = angles, power
+    assert max(float(np.max(row.violation())) for row in rows) < 1e-6
+    assert total.value == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("kept", ["start", "own", "linear"])
+def test_the_best_end_of_all_starts_is_taken(kept, monkeypatch):
+    """Whichever start it is that leads to an optimum, the others leading nowhere."""
+    grid = grid_of(known("six.m"))
+    best = PowerSolver(grid).solve(grid.load).cost
+
+    def one_start(grid):
+        problem = optimal_power_flow(grid)
+        good = {"start": problem.start, "own": problem.start, "linear": problem.linear}[kept]
+        return replace(problem, **{**dict.fromkeys(("start", "own", "linear"), np.full_like(good, np.nan)), kept: good})
+
+    monkeypatch.setattr("pdual.runtime.sources.power_optimum.optimal_power_flow", one_start)
+    assert PowerSolver(grid).solve(grid.load).cost == pytest.approx(best, rel=1e-6)
