@@ -54,7 +54,7 @@ class Machine:
         """Take the next token; False, with nothing changed, where it cannot come next."""
         actions, states, kind = self.tables.actions, self.states, token.kind
         action = actions[states[-1]].get(kind)
-        if action is None or (action < 0 and not self.accepts(kind)):
+        if action is None or (action < 0 and not self._leads_on(action, kind)):
             return False
         while action < 0:
             self._reduce(-1 - action, kind)
@@ -65,6 +65,16 @@ class Machine:
         self.values.append(token)
         self.spans.append(token.span)
         return True
+
+    def _leads_on(self, action: int, kind: str) -> bool:
+        """``accepts`` of one terminal that a reduction comes before: after that one, most are shifted."""
+        rule = self.tables.rules[-1 - action]
+        if rule.origin == START:
+            return self.accepts(kind)
+        below = self.states[-1 - rule.size]
+        state = self._climbed(below, self.tables.gotos[below][rule.origin], kind)
+        following = self.tables.actions[state].get(kind)
+        return following is not None and (following >= 0 or self.accepts(kind))
 
     @property
     def last(self) -> Branch | None:
