@@ -60,8 +60,6 @@ def lower(
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
     data_free = _terms(spec.objectives, lowering, walk, finite) if minimize else ()
-    if data_free and not graphs:
-        found.add("PD313", spec.objectives[0].span)
     graph = Graph(spec, knowns, sizes, labels, graphs, data_free, averages)
     report_flat(graph, walk, found)
     return graph, found.diagnostics

@@ -30,6 +30,9 @@ def independent(
     Those in statements without a mistake in syntax, that name nothing which only stands in what could not be read. Warnings
     are left out: what is never used may be used there.
     """
+    errors = errors_in(of_meaning)
+    if not errors:
+        return ()
     words = [(token.span, token.text) for token in scan(source.text, tables.load(), Collector()) if is_word(token)]
     sound = sorted(_statements(spec.statements), key=lambda item: item.span.start)
     places, starts = [span.start for span, _ in words], [item.span.start for item in sound]
@@ -42,7 +45,7 @@ def independent(
     nowhere_else = lost - set(_declared(spec.statements))
     broken = {around(item.span) for item in of_syntax}
     kept = []
-    for item in errors_in(of_meaning):
+    for item in errors:
         place = around(item.span)
         if place is None or place in broken or item.fact.get("name") in lost:
             continue

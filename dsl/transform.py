@@ -11,6 +11,14 @@ from pdual.dsl.transform_expression import Expressions, StatementError, name_of,
 from pdual.dsl.tree import Token, Tree, height
 
 MOST_HEIGHT = 200  # of a statement's tree: what walks it by recursion stays within Python's limit
+_FLAT = (
+    50  # characters in which no tree is higher: each of them stands in four nodes at most that begin and end with it
+)
+
+
+def is_tall(tree: Tree) -> bool:
+    """Whether a statement is nested too deep to be built."""
+    return tree.span.end - tree.span.start > _FLAT and height(tree) > MOST_HEIGHT
 
 
 def build(tree: Tree, collector: Collector) -> syntax.Spec:
@@ -45,7 +53,7 @@ class _Statements:
 
     def statement(self, tree: Tree) -> syntax.Statement | None:
         """One statement, or None after a mistake in it."""
-        if tree.label not in ("over", "over_group", "subject_to") and height(tree) > MOST_HEIGHT:
+        if tree.label not in ("over", "over_group", "subject_to") and is_tall(tree):
             self._collector.add("PD034", tree.span, limit=MOST_HEIGHT)
             return None
         try:
@@ -130,7 +138,7 @@ class _Statements:
         return syntax.SubjectTo(tuple(constraints), span=tree.span)
 
     def _constraint(self, tree: Tree) -> syntax.Constraint:
-        if height(tree) > MOST_HEIGHT:
+        if is_tall(tree):
             self._collector.add("PD034", tree.span, limit=MOST_HEIGHT)
             raise StatementError
         head, relation = tree.trees()

@@ -376,11 +376,11 @@ class Solver:
     def _refuse_nothing(self) -> None:
         if not self._weights:
             raise refuse("PD602", problem=self._problem.name)
-        objective = not self._options.feasibility and (
-            self._problem.terms or any(lane.has_objective for lane in self._lanes)
-        )
-        if not self._visited and not objective:
+        terms = self._problem.terms or any(lane.has_objective for lane in self._lanes)
+        if not self._visited and (self._options.feasibility or not terms):
             raise refuse("PD603", problem=self._problem.name)
+        if not self._lanes:
+            raise refuse("PD609", problem=self._problem.name)
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a state to be one of this problem."""

@@ -115,10 +115,4 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("keep the row inside: `1 / max(y, 1e-6)`, a filter `where`, or leave the row out",),
     ),
-    Entry(
-        "PD313",
-        "an objective outside a block is added to those of blocks, and there is no block",
-        label="goes over no rows",
-        help=("write `over r in DATA {{ minimize ... }}`",),
-    ),
 )

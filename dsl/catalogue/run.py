@@ -122,6 +122,12 @@ ENTRIES: tuple[Entry, ...] = (
         help=("name the file: `--trained-on {name}=FILE`",),
     ),
     Entry(
+        "PD609",
+        "problem `{problem}` goes over no rows",
+        notes=("an objective outside a block is added to those of blocks, and there is none",),
+        help=("write `over r in DATA {{ minimize ... }}`",),
+    ),
+    Entry(
         "PD610",
         "model `{model}` has no architecture, and none was given from Python",
         label="declared without an architecture",

@@ -207,13 +207,6 @@ def test_a_formula_has_weights_to_fit(formula: str, dual: dict[str, str], codes:
     assert {item.code for item in lower(spec, {}, dual)[1]} == codes
 
 
-@pytest.mark.parametrize("block", ["", "over r in d { subject to low: f(r.x) >= 0 }\n"])
-def test_an_objective_outside_a_block_needs_a_block(block: str) -> None:
-    head = 'problem p "a test"\ndata d { x: real }\nmodel f(x: real) -> real = mlp([8])\n'
-    codes = [line for line in told(head + block + "minimize squared_norm(f)\n") if "PD313" in line]
-    assert len(codes) == (not block)
-
-
 HELD_BY_ROW = """problem p "a test"
 data d { x: real  task: id }
 model u(INPUT) -> real = free()

@@ -234,6 +234,9 @@ def test_a_model_from_python_and_what_cannot_be_trained(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as nothing:
         execute(dropped, text(), RunOptions(out=tmp_path / "c", minimize=False), SourceContext(folder=tmp_path))
     assert code_of(nothing) == "PD603"
+    with pytest.raises(Refusal) as rowless:
+        ran(tmp_path, "problem p\nmodel f(x: real) -> real = linear()\nminimize squared_norm(f)\n", out=tmp_path / "d")
+    assert code_of(rowless) == "PD609"
 
 
 def test_devices() -> None:
