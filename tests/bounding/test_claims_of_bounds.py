@@ -6,8 +6,9 @@ either sign, values of a complex plane, reductions with a filter. Each piece is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -158,20 +159,24 @@ def moved(first: Values, second: Values, share: float) -> Values:
     }
 
 
-def holds(known: Constants, scale: float, meaning: Callable[[Values], NDArray[Any]], text: str) -> None:
-    """Every claim about one expression."""
+def holds(known: Constants, scale: float, meaning: Callable[[Values], NDArray[Any]], text: str, rows: int = 1) -> None:
+    """Every claim about one expression, or about its mean over some ``rows``, in the norm of the mean square."""
     first, second = drawn(1), drawn(2)
-    ends = [meaning(moved(first, second, share)) / scale for share in (0.0, 1.0, 0.5)]
+
+    def mean(values: NDArray[Any]) -> NDArray[Any]:
+        return values.reshape(-1, rows).mean(1)
+
+    ends = [mean(meaning(moved(first, second, share))) / scale for share in (0.0, 1.0, 0.5)]
     one, other, middle = ends
     slack = 1e-9 * (1 + max(float(abs(item).max()) for item in ends))
     assert known.range.lo - slack <= min(float(item.min()) for item in ends), text
     assert max(float(item.max()) for item in ends) <= known.range.hi + slack, text
     if isfinite(known.lipschitz):
         apart = sum(
-            np.square(abs(first[name] - second[name])).reshape(POINTS, -1).sum(1) for name in ("x", "q", "z", "c")
+            mean(np.square(abs(first[name] - second[name])).reshape(POINTS, -1).sum(1)) for name in ("x", "q", "z", "c")
         )
         assert (abs(one - other) <= known.lipschitz * np.sqrt(apart) + slack).all(), text
-        near = meaning(moved(first, second, 1e-3)) / scale
+        near = mean(meaning(moved(first, second, 1e-3))) / scale
         assert (abs(near - one) <= known.lipschitz * 1e-3 * np.sqrt(apart) + slack).all(), text
     above = middle - (one + other) / 2
     if known.curvature in (Curvature.CONVEX, Curvature.AFFINE):
@@ -189,6 +194,43 @@ def test_every_piece_is_as_it_is_claimed() -> None:
     assert len(kept) > 0.9 * len(PIECES)
     assert sum(isfinite(item.bound) for item in kept) > 0.8 * len(kept)  # a complex output has no declared range
     assert sum(isfinite(item.lipschitz) for item in kept) > 0.6 * len(kept)
+
+
+def over_rows(text: str) -> str:
+    """The same outside the block, without its lets."""
+    return re.sub(r"(?<![\w.])(x|q|z|c)(?![\w(])", r"f(r.b).\1", text)
+
+
+GROUPS = """over group g of rows by who {{
+  subject to
+{rows}
+}}
+"""
+
+
+@pytest.mark.parametrize("averaged", ["everywhere", "by group"])
+def test_means_of_every_piece_are_as_they_are_claimed(averaged: str) -> None:
+    """Means over all rows of a data set, and over those of a group, of eight rows; of the latter the range alone is known."""
+    head = SPEC.partition("over r")[0].format().replace("b: real in [0, 1],", "b: real in [0, 1], who: id,", 1)
+    index = "r in rows" if averaged == "everywhere" else "r in g"
+    rows = "\n".join(f"    e{n}: mean[{index}]({over_rows(text)}) <= 0" for n, (text, _) in enumerate(PIECES))
+    block = (
+        f"over r in rows {{ minimize f(r.b).x^2 }}\nsubject to\n{rows}"
+        if averaged == "everywhere"
+        else GROUPS.format(rows=rows)
+    )
+    spec, found = read(Source("adv.pdual", head + block))
+    assert spec is not None, [str(item) for item in found]
+    graph, _ = lower(spec, {})
+    parts = [*(part for data in graph.data for part in data.parts), *graph.averages.parts]
+    scales = {part.layout.name: part.layout.scale[0] for part in parts}
+    named = {item.name: item for item in part_constants(graph)}
+    for number, (text, meaning) in enumerate(PIECES):
+        if f"e{number}" in named:
+            holds(named[f"e{number}"], scales[f"e{number}"], meaning, text, rows=8)
+    assert len(named) > 0.9 * len(PIECES)
+    assert sum(isfinite(item.bound) for item in named.values()) > 0.7 * len(named)
+    assert any(0 < item.lipschitz < inf for item in named.values()) == (averaged == "everywhere")
 
 
 @st.composite
