@@ -35,8 +35,8 @@ def draw(found: Sensitivity, path: Path) -> None:
             capsize=3,
             label=f"groups {kind}" if kind != "random" else "random groups",
         )
-    bounded = sorted((item.multiplier, item.bound) for item in found.groups if item.kind == "by multiplier")
-    axes.plot(*zip(*bounded, strict=True), color="#009E73", linestyle="--", label="first order, sum of lam g")
+    estimated = sorted((item.multiplier, item.first_order) for item in found.groups if item.kind == "by multiplier")
+    axes.plot(*zip(*estimated, strict=True), color="#009E73", linestyle="--", label="first order, sum of lam g")
     axes.set_xlabel("mean multiplier of the group's rows, scaled")
     axes.set_ylabel("increase of the objective")
     axes.legend(fontsize=8, frameon=False)

@@ -38,7 +38,8 @@ NONE: Mapping[str, Path] = {}
 
 @dataclass(frozen=True)
 class Imposed:
-    """One group: ``rows`` by address; its rows' mean multiplier, scaled; ``bound`` the first-order estimate of the increase; the increases by seed.
+    """One group: ``rows`` by address; its rows' mean multiplier, scaled; ``first_order``, the increase that their multipliers foretell;
+    the increases by seed.
 
     ``before`` and ``after``: the mean over its rows of the largest violation of each, under the run and, by seed, as re-solved. Where
     much of it is left, the re-solves were too short for the increase to show.
@@ -47,7 +48,7 @@ class Imposed:
     kind: str
     rows: tuple[str, ...]
     multiplier: float
-    bound: float
+    first_order: float
     before: float
     increases: tuple[float, ...]
     after: tuple[float, ...]
@@ -71,7 +72,7 @@ class Imposed:
 @dataclass(frozen=True)
 class Sensitivity:
     """``base``: objective of S re-solved alone, by seed; ``noise``: its standard deviation, None with one seed. ``spearman``: rank
-    correlation of increase and multiplier over the groups by multiplier; slopes of increase and bound against it by least squares.
+    correlation of increase and multiplier over the groups by multiplier; slopes of the increase and of that estimate against it by least squares.
     """
 
     problem: str
@@ -83,7 +84,7 @@ class Sensitivity:
     groups: tuple[Imposed, ...]
     spearman: float | None
     slope: float | None
-    slope_bound: float | None
+    slope_first_order: float | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class _Group:
     ids: tuple[int, ...]
     rows: tuple[str, ...]
     multiplier: float
-    bound: float
+    first_order: float
     before: float
 
 
@@ -206,7 +207,9 @@ def _concluded(
         group, own = groups[place], later[place * plan.seeds : (place + 1) * plan.seeds]
         increases = tuple(item.objective - alone for item, alone in zip(own, base, strict=True))
         after = tuple(item.violation for item in own)
-        imposed.append(Imposed(group.kind, group.rows, group.multiplier, group.bound, group.before, increases, after))
+        imposed.append(
+            Imposed(group.kind, group.rows, group.multiplier, group.first_order, group.before, increases, after)
+        )
     chosen = [item for item in imposed if item.kind == "by multiplier"]
     levels = [item.multiplier for item in chosen]
     return Sensitivity(
@@ -219,7 +222,7 @@ def _concluded(
         groups=tuple(imposed),
         spearman=_spearman(levels, [item.increase for item in chosen]),
         slope=_slope(levels, [item.increase for item in chosen]),
-        slope_bound=_slope(levels, [item.bound for item in chosen]),
+        slope_first_order=_slope(levels, [item.first_order for item in chosen]),
     )
 
 
@@ -257,8 +260,8 @@ def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, 
     for kind, places in _places(price, plan, size):
         own = tuple(ids[places].tolist())
         rows = tuple(lane.table.address(row) for row in own)
-        bound = float(costs[places].sum()) * scale
-        groups.append(_Group(kind, own, rows, float(price[places].mean()), bound, float(worst[places].mean())))
+        first_order = float(costs[places].sum()) * scale
+        groups.append(_Group(kind, own, rows, float(price[places].mean()), first_order, float(worst[places].mean())))
     return replace(plan, size=size), groups
 
 

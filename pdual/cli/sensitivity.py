@@ -114,7 +114,7 @@ def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
     rows = [["group", "mean multiplier", "increase", "95 % interval", "first order", "violation", "left"]]
     for item in found.groups:
         interval = "-" if item.interval is None else f"± {item.interval:.3g}"
-        numbers = [f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.bound:.3g}"]
+        numbers = [f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.first_order:.3g}"]
         rows.append([item.kind, *numbers, f"{item.before:.3g}", f"{fmean(item.after):.3g}"])
     yield from table(rows)
     yield ""
@@ -122,6 +122,6 @@ def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
         yield f"noise of re-solving the train rows alone: {found.noise:.3g} (standard deviation over seeds)"
     if found.spearman is not None:
         yield f"rank correlation of increase and mean multiplier: {found.spearman:.3f}"
-    if found.slope is not None and found.slope_bound is not None:
-        yield f"increase for one unit of mean multiplier: {found.slope:.3g}, to first order {found.slope_bound:.3g}"
+    if found.slope is not None and found.slope_first_order is not None:
+        yield f"increase for one unit of mean multiplier: {found.slope:.3g}, to first order {found.slope_first_order:.3g}"
     yield f"figure: {figure}"

@@ -44,7 +44,7 @@ def test_digits(capsys, tmp_path: Path) -> None:
     assert found["slope"] > 0
     assert max(random) < own[-1]["increase"] / 2
     assert max(random) - min(random) < own[-1]["increase"] / 3  # flat: rows by chance cost about the same
-    assert own[0]["bound"] < own[-1]["bound"]
+    assert own[0]["first_order"] < own[-1]["first_order"]
     assert Path(found["figure"]).read_text().startswith("<?xml")
     assert json.dumps(found["groups"][0]["interval"]) == "null"
 
@@ -78,7 +78,7 @@ def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
     passed = lane.evaluate("test")
     chosen = price.argsort()[-6:]
     expected = float((passed.multipliers[chosen, 0] * passed.residuals[chosen, 0].clamp(min=0)).sum()) / 36
-    assert own[-1]["bound"] == pytest.approx(expected, rel=1e-4, abs=1e-9)
+    assert own[-1]["first_order"] == pytest.approx(expected, rel=1e-4, abs=1e-9)
     lifted = lane.evaluate("test").residuals[chosen, 0] * lane.program.layout.parts[0].scale[0]
     assert own[-1]["before"] == pytest.approx(float(lifted.clamp(min=0).mean()), rel=1e-4)
     assert len(own[-1]["after"]) == 2
