@@ -101,7 +101,8 @@ def check_data(files: Mapping[str, Path], spec: typed.TypedSpec) -> None:
         source = spec.data_set(name).source
         if source is not None and not known[source].takes_files:
             takers = ", ".join(f"`{item}`" for item in sorted(known) if known[item].takes_files and item != BOUND_NAME)
-            raise refuse("PD718", spec.data_set(name).span, name=name, source=source, takers=takers)
+            own = "yes" if "file" in known[source].settings.model_fields else None
+            raise refuse("PD718", spec.data_set(name).span, name=name, source=source, takers=takers, own=own)
         if not _exists(file):
             beside = {item.name: item for item in file.parent.glob("*")}
             near = nearest(file.name, beside)

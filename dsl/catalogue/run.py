@@ -316,7 +316,10 @@ ENTRIES: tuple[Entry, ...] = (
         "PD718",
         "the rows of `{name}` are those of `{source}`, and no others",
         notes=("`--data` and rows from Python are for data without a source, and for the sources {takers}",),
-        help=("declare it without a source: `data {name} {{ ... }}`",),
+        help=(
+            '{own:.0}name the file in the spec: `{source}(..., file = "FILE")`',
+            "declare it without a source: `data {name} {{ ... }}`",
+        ),
     ),
     Entry(
         "PD730",

@@ -183,7 +183,7 @@ DOUBLED = {name: spec for name, spec in SPECS.items() if name.startswith("double
 
 
 @pytest.mark.parametrize("name", DOUBLED)
-@pytest.mark.parametrize("command", [["bounds"], ["explain"], ["explain", "--math"], ["explain", "--stage", "code"]])
+@pytest.mark.parametrize("command", [["bounds"], ["explain", "--stage", "code"]])
 def test_what_is_doubled_takes_no_longer(
     name: str, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

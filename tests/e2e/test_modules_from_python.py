@@ -282,7 +282,7 @@ def test_a_formula_over_a_module_without_weights_to_train_is_refused(tmp_path: P
     with pytest.warns(pdual.ProblemWarning, match="PD613"), pytest.raises(pdual.ProblemError, match=r"PD417.*`near`"):
         pdual.load(tmp_path / "m.pdual", data=ROWS, models=models).solve(out=tmp_path / "out")
     models["h"].requires_grad_(True)
-    pdual.load(tmp_path / "m.pdual", data=ROWS, models=models).solve(out=tmp_path / "out")
+    pdual.load(tmp_path / "m.pdual", data=ROWS, models=models).solve(out=tmp_path / "again")
 
 
 class Own(nn.Module):

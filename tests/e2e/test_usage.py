@@ -26,7 +26,8 @@ from pdual.dsl.diagnostics import Refusal, diagnostic
         (["run", "opf30", "--budget", "soon"], "`--budget` takes a time"),
         (["run", "opf30", "--data", "x"], "`--data` takes `NAME=FILE`, found `x`"),
         (["run", "opf30", "--data", "demand=x.npz"], "`demand`, which is no data set"),
-        (["run", "opf30", "--data", "demands=nowhere.npz"], "no file `nowhere.npz` for the data set `demands`"),
+        (["run", "flora", "--data", "pairs=nowhere.jsonl"], "no file `nowhere.jsonl` for the data set `pairs`"),
+        (["run", "opf30", "--data", "demands=nowhere.npz"], "the rows of `demands` are those of `power.demands`"),
         (["run", "opf30", "--resume"], "there is no run of `opf30` in `runs` to go on with"),
         (["explain", "opf30", "--dual", "pointwize"], "multipliers cannot be held as `pointwize`"),
         (["explain", "opf30", "--dual", "flow_sorce=shared"], "`flow_sorce`, which is no constraint"),
@@ -64,8 +65,15 @@ def test_near_names_are_offered(capsys, arguments: list[str], help_: str):
 
 def test_a_near_file_is_offered(capsys, tmp_path: Path):
     (tmp_path / "loads.npz").write_bytes(b"")
-    said = say(capsys, "run", "opf30", "--data", f"demands={tmp_path / 'load.npz'}")
+    said = say(capsys, "run", "flora", "--data", f"pairs={tmp_path / 'load.npz'}")
     assert f"did you mean `{tmp_path / 'loads.npz'}`?" in said.err
+
+
+def test_rows_for_a_source_that_reads_none_are_told_where_to_go(capsys):
+    said = say(capsys, "run", "opf30", "--data", "demands=loads.npz")
+    assert 'name the file in the spec: `power.demands(..., file = "FILE")`' in said.err
+    said = say(capsys, "run", "digits", "--data", "digits=loads.npz")
+    assert "declare it without a source: `data digits { ... }`" in said.err
 
 
 @pytest.mark.parametrize(("written", "found"), [("90s", 90), ("5m", 300), ("1.5h", 5400), ("7", 7), (None, None)])
