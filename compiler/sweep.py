@@ -13,8 +13,8 @@ from typing import NamedTuple
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.walk import Walk
 from pdual.dsl.operations import OPERATIONS
-from pdual.dsl.operations.contraction import contract, intersect
-from pdual.dsl.operations.interval import EVERYTHING, TRUE, Interval, add, subtract
+from pdual.dsl.operations.contraction import contract
+from pdual.dsl.operations.interval import EVERYTHING, TRUE, Interval, add, intersect, subtract
 
 #: Entries that one sweep narrows: what it has found by then holds, and the rest is left as it was.
 _MOST = 100_000

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf, nextafter
 from typing import Any
 
 from pdual.dsl.operations import interval
+from pdual.dsl.operations.backwards import quotient, two_sided
 from pdual.dsl.operations.emission import torch_function
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.interval import Interval, divide, multiply, negate, point, reciprocal, square
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
 from pdual.dsl.operations.rules import fraction, infix, numeric, real_valued
 
 
@@ -80,33 +83,75 @@ def _raised(x: float, y: float) -> float:
     return x**y if isinstance(x, int) and isinstance(y, int) and y >= 0 else power
 
 
+def _quotient_slope(x: Interval, y: Interval) -> Slopes:
+    return reciprocal(y), negate(divide(x, square(y)))
+
+
+def _power_slope(x: Interval, exponent: Interval) -> Slopes:
+    if not exponent.is_point:
+        return None, None
+    n = exponent.lo
+    return (multiply(point(n), interval.power(x, point(n - 1.0))), None)
+
+
+def _narrow_add(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    return interval.subtract(result, y), interval.subtract(result, x)
+
+
+def _narrow_subtract(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    return interval.add(result, y), interval.subtract(x, result)
+
+
+def _narrow_multiply(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    return quotient(result, y), quotient(result, x)
+
+
+def _narrow_divide(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    return multiply(result, y), quotient(x, result)
+
+
+def _narrow_square(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval | None]:
+    (x,) = arguments
+    if result.hi < 0:
+        return (None,)
+    far = inf if math.isinf(result.hi) else nextafter(math.sqrt(result.hi), inf)
+    near = nextafter(math.sqrt(max(result.lo, 0.0)), -inf)
+    return (two_sided(x, max(0.0, near), far),)
+
+
 ADD = Operation(
     "add", 2, "two numbers", numeric, operator.add, infix("+"), _pairwise("add"), interval.add, torch_function("add"),
-    Curvature.AFFINE, "+", surface=False, symbol="+",
+    Curvature.AFFINE, "+", surface=False, symbol="+", slope=lambda x, y: (point(1.0), point(1.0)), narrow=_narrow_add,
 )  # fmt: skip
 SUBTRACT = Operation(
     "subtract", 2, "two numbers", numeric, operator.sub, infix("-"), _pairwise("subtract"), interval.subtract,
     torch_function("sub"), Curvature.AFFINE, "+-", surface=False, symbol="-",
+    slope=lambda x, y: (point(1.0), point(-1.0)), narrow=_narrow_subtract,
 )  # fmt: skip
 MULTIPLY = Operation(
     "multiply", 2, "two numbers", numeric, _multiplied, infix(r"\,"), _lower_multiply, interval.multiply,
-    torch_function("mul"), surface=False, symbol="*",
+    torch_function("mul"), surface=False, symbol="*", slope=lambda x, y: (y, x), narrow=_narrow_multiply,
 )  # fmt: skip
 DIVIDE = Operation(
     "divide", 2, "two numbers", fraction, _divided, lambda x, y: rf"\frac{{{x}}}{{{y}}}", _lower_divide,
-    interval.divide, torch_function("div"), surface=False, symbol="/",
+    interval.divide, torch_function("div"), surface=False, symbol="/", slope=_quotient_slope, narrow=_narrow_divide,
 )  # fmt: skip
 NEGATE = Operation(
     "negate", 1, "a number", numeric, operator.neg, lambda x: f"-{x}", _lower_negate, interval.negate,
     torch_function("neg"), Curvature.AFFINE, "-", 1.0, surface=False, symbol="-",
+    slope=lambda x: (point(-1.0),), narrow=lambda arguments, result: (negate(result),),
 )  # fmt: skip
 POWER = Operation(
     "power", 2, "a real number and a real exponent", real_valued, _raised, lambda x, y: f"{{{x}}}^{{{y}}}",
-    None, interval.power, torch_function("pow"), surface=False, symbol="^",
+    None, interval.power, torch_function("pow"), surface=False, symbol="^", slope=_power_slope,
 )  # fmt: skip
 SQUARE = Operation(
     "square", 1, "a number", numeric, lambda x: x * x, lambda x: f"{{{x}}}^2", _lower_square, interval.square,
-    torch_function("square"), Curvature.CONVEX, surface=False,
+    torch_function("square"), Curvature.CONVEX, surface=False, slope=lambda x: (multiply(point(2.0), x),), narrow=_narrow_square,
 )  # fmt: skip
 
 OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, POWER, SQUARE)

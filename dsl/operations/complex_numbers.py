@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf, nextafter
 from typing import Any
 
 from pdual.dsl.operations import interval
-from pdual.dsl.operations.interval import Interval, increasing
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.backwards import two_sided
+from pdual.dsl.operations.elementary import NARROW_SQRT, half_root
+from pdual.dsl.operations.interval import Interval, add, divide, increasing, negate, square
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
 from pdual.dsl.operations.rules import analytic, named, real_valued, to_real
 
 # Under the root of a modulus: far below any square that matters in float32, it only makes the gradient at 0 be 0.
@@ -81,9 +84,31 @@ def _meaning_arg(x: Any) -> float:
     return cmath.phase(x) if x != 0 else 0.0
 
 
+def _sign(x: Interval) -> Slopes:
+    return (Interval(-1.0 if x.lo <= 0 else 1.0, 1.0 if x.hi >= 0 else -1.0),)
+
+
+def _atan2_slope(y: Interval, x: Interval) -> Slopes:
+    size = add(square(x), square(y))
+    if x.lo <= 0 and 0 in y:
+        return None, None  # the branch cut, or the origin
+    return divide(x, size), negate(divide(y, size))
+
+
+def _narrow_abs(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval | None]:
+    (x,) = arguments
+    return (None if result.hi < 0 else two_sided(x, max(result.lo, 0.0), result.hi),)
+
+
+def _narrow_root(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval | None]:
+    """What is emitted has ``_TINY`` under the root."""
+    (found,) = NARROW_SQRT(arguments, result)
+    return (None if found is None else Interval(nextafter(found.lo - _TINY, -inf), found.hi),)
+
+
 ABS = Operation(
     "abs", 1, "a number", to_real, _meaning_abs, lambda x: rf"\left|{x}\right|", _lower_abs, interval.absolute,
-    _emit_abs, Curvature.CONVEX, "?", 1.0,
+    _emit_abs, Curvature.CONVEX, "?", 1.0, slope=_sign, narrow=_narrow_abs,
 )  # fmt: skip
 ABS2 = Operation(
     "abs2", 1, "a number", to_real, _meaning_abs2, lambda x: rf"\left|{x}\right|^2", _lower_abs2,
@@ -102,11 +127,11 @@ CONJ = Operation(
 ARG = Operation("arg", 1, "a number", to_real, _meaning_arg, named("arg"), _lower_arg)
 ROOT = Operation(
     "root", 1, "a real number that is not negative", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None,
-    _root, _emit_root, Curvature.CONCAVE, "+", surface=False,
+    _root, _emit_root, Curvature.CONCAVE, "+", surface=False, slope=half_root, narrow=_narrow_root,
 )  # fmt: skip
 ATAN2 = Operation(
     "atan2", 2, "two real numbers", real_valued, lambda y, x: math.atan2(y, x) if (x, y) != (0, 0) else 0.0,
-    named("atan2"), None, _arctangent, _emit_atan2, surface=False,
+    named("atan2"), None, _arctangent, _emit_atan2, surface=False, slope=_atan2_slope,
 )  # fmt: skip
 
 OPERATIONS = (ABS, ABS2, RE, IM, CONJ, ARG, ROOT, ATAN2)

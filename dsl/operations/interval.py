@@ -50,6 +50,12 @@ def outward(lo: float, hi: float) -> Interval:
     return Interval(-inf if math.isnan(lo) else nextafter(lo, -inf), inf if math.isnan(hi) else nextafter(hi, inf))
 
 
+def intersect(a: Interval, b: Interval) -> Interval | None:
+    """What both hold; None where that is nothing."""
+    low, high = max(a.lo, b.lo), min(a.hi, b.hi)
+    return Interval(low, high) if low <= high else None
+
+
 def union(a: Interval, b: Interval) -> Interval:
     """The smallest interval around both."""
     return Interval(min(a.lo, b.lo), max(a.hi, b.hi))

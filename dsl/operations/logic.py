@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from math import inf
 
 from pdual.dsl.operations import interval
 from pdual.dsl.operations.emission import torch_function
-from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts
+from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval, intersect
+from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
 from pdual.dsl.operations.rules import chosen, comparable, equatable, infix, named, ordered, truth
 
 
@@ -59,6 +61,49 @@ def _lower_where(apply: Applier, condition: Parts, x: Parts, y: Parts) -> Parts:
     return Pair(apply("where", condition, left.re, right.re), apply("where", condition, left.im, right.im))
 
 
+def _max_slope(x: Interval, y: Interval) -> Slopes:
+    if x.lo > y.hi:
+        return TRUE, FALSE
+    return (FALSE, TRUE) if y.lo > x.hi else (EITHER, EITHER)
+
+
+def _min_slope(x: Interval, y: Interval) -> Slopes:
+    first, second = _max_slope(x, y)
+    return second, first
+
+
+def _where_slope(condition: Interval, then: Interval, otherwise: Interval) -> Slopes:
+    if condition == TRUE:
+        return FALSE, TRUE, FALSE
+    return (FALSE, FALSE, TRUE) if condition == FALSE else (None, EITHER, EITHER)
+
+
+def _narrow_max(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    # Where the other is too small, this one must be the larger.
+    return tuple(Interval(result.lo if other.hi < result.lo else -inf, result.hi) for other in (y, x))
+
+
+def _narrow_min(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
+    x, y = arguments
+    return tuple(Interval(result.lo, result.hi if other.lo > result.hi else inf) for other in (y, x))
+
+
+def _narrow_where(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval | None]:
+    condition, then, otherwise = arguments
+    if condition == TRUE:
+        return condition, result, otherwise
+    if condition == FALSE:
+        return condition, then, result
+    first, second = intersect(then, result), intersect(otherwise, result)
+    if first is None and second is None:
+        return None, None, None
+    # Only the branch that is taken obeys; where one cannot, the other is taken.
+    if first is None:
+        return FALSE, then, result
+    return (TRUE, result, otherwise) if second is None else (condition, then, otherwise)
+
+
 EQUAL = Operation(
     "equal", 2, "two numbers, two truth values or two members of one set", equatable, operator.eq, infix("="),
     _lower_equal, _equal, torch_function("eq"), surface=False, symbol="==",
@@ -98,15 +143,15 @@ NOT = Operation(
 WHERE = Operation(
     "where", 3, "a truth value and two values of one kind", chosen, lambda c, a, b: a if c else b,
     lambda c, a, b: rf"\begin{{cases}}{a} & {c}\\ {b} & \text{{otherwise}}\end{{cases}}", _lower_where, _choose,
-    torch_function("where"), surface=False,
+    torch_function("where"), surface=False, slope=_where_slope, narrow=_narrow_where,
 )  # fmt: skip
 MAX = Operation(
     "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, torch_function("maximum"),
-    Curvature.CONVEX, "+", 1.0,
+    Curvature.CONVEX, "+", 1.0, slope=_max_slope, narrow=_narrow_max,
 )  # fmt: skip
 MIN = Operation(
     "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, torch_function("minimum"),
-    Curvature.CONCAVE, "+", 1.0,
+    Curvature.CONCAVE, "+", 1.0, slope=_min_slope, narrow=_narrow_min,
 )  # fmt: skip
 
 OPERATIONS = (EQUAL, UNEQUAL, AT_MOST, AT_LEAST, BELOW, ABOVE, AND, OR, NOT, WHERE, MAX, MIN)

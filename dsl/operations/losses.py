@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pdual.dsl.operations.interval import point
 from pdual.dsl.operations.operation import Applier, Operation, Parts
 from pdual.dsl.operations.rules import named
 from pdual.dsl.types import Element, Kind
@@ -45,7 +46,7 @@ def _emit_as_real() -> Any:
 
 AS_REAL = Operation(
     "as_real", 1, "a real number or a truth value", _counted, float, str, None, lambda a: a, _emit_as_real,
-    surface=False, monotone="+", lipschitz=1.0,
+    surface=False, monotone="+", lipschitz=1.0, slope=lambda x: (point(1.0),), narrow=lambda arguments, result: (result,),
 )  # fmt: skip
 
 OPERATIONS = (BCE, AS_REAL)

@@ -38,6 +38,12 @@ class Applier(Protocol):
 
 Parts: TypeAlias = Any  # a real node, or a Pair
 
+#: The range of the derivative in every argument; None where there is none, or none that is known.
+Slopes: TypeAlias = tuple["Interval | None", ...]
+
+#: The ranges of the arguments given those and the result's; None for an argument that has no value left.
+Narrowing: TypeAlias = Callable[[Sequence[Interval], Interval], Sequence["Interval | None"]]
+
 
 class Curvature(StrEnum):
     """Disciplined-convex facts of a primitive as a function of its arguments."""
@@ -55,6 +61,8 @@ class Operation:
     ``result(elements)`` is the type rule: the element of the result, or None when the arguments do not fit, in which case
     ``expects`` says what would. ``monotone`` holds "+", "-" or "?" for each argument, or one character for all.
     ``lower`` is None for an operation that is its own real primitive. ``interval`` is None for what never reaches the IR.
+    ``slope`` gives the ranges of the partial derivatives from those of the arguments, those of both sides at a kink; without it the operation
+    counts as one that jumps. ``narrow`` goes back from the range of the result; without it nothing is narrowed.
     """
 
     name: str
@@ -71,3 +79,5 @@ class Operation:
     lipschitz: float | None = None
     surface: bool = True  # callable by name in a spec
     symbol: str | None = None  # the operator it is written with
+    slope: Callable[..., Slopes] | None = None
+    narrow: Narrowing | None = None

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from test_interval import CASES
 
 from pdual.dsl.operations import OPERATIONS
-from pdual.dsl.operations.contraction import contract, intersect
-from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval
+from pdual.dsl.operations.contraction import contract
+from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval, intersect
 
 
 def results(name: str, values: list[Any]) -> list[float]:
