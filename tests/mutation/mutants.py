@@ -33,7 +33,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGETS = (
     *(f"dsl/operations/{name}.py" for name in ("arithmetic", "complex_numbers", "elementary", "logic", "losses", "reductions")),
-    *(f"dsl/operations/{name}.py" for name in ("interval", "slopes", "rules")),
+    *(f"dsl/operations/{name}.py" for name in ("interval", "backwards", "rules")),
     "runtime/lagrangian.py",
     *(f"runtime/duals/{name}.py" for name in ("pointwise", "shared", "hybrid", "fixed", "store", "regression", "learned")),
 )  # fmt: skip
@@ -227,7 +227,7 @@ def _killers(mutant: Mutant, spec: Path) -> int:
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         side = mutant.file.split("/")[0]
         nearest = SUITE[side][: NEAREST[side]]
-        if Path(mutant.file).stem in ("interval", "slopes"):
+        if Path(mutant.file).stem in ("interval", "backwards"):
             nearest = nearest[1:]  # no operation is near to them
         if _falls(nearest):
             return 2
