@@ -109,22 +109,36 @@ def _narrow_root(arguments: Sequence[Interval], result: Interval) -> Sequence[In
 ABS = Operation(
     "abs", 1, "a number", to_real, _meaning_abs, lambda x: rf"\left|{x}\right|", _lower_abs, interval.absolute,
     _emit_abs, Curvature.CONVEX, "?", 1.0, slope=_sign, narrow=_narrow_abs,
+    line="`abs(x)`: the absolute value, also of a complex number",
 )  # fmt: skip
 ABS2 = Operation(
     "abs2", 1, "a number", to_real, _meaning_abs2, lambda x: rf"\left|{x}\right|^2", _lower_abs2,
+    line="`abs2(z)`: the squared absolute value",
 )  # fmt: skip
 RE = Operation(
     "re", 1, "a number", to_real, lambda x: x.real, named("Re"), lambda apply, x: x.re if isinstance(x, Pair) else x,
+    line="`re(z)`: the real part",
 )  # fmt: skip
 IM = Operation(
     "im", 1, "a number", to_real, lambda x: float(x.imag), named("Im"),
     lambda apply, x: x.im if isinstance(x, Pair) else apply.number(0.0),
+    line="`im(z)`: the imaginary part",
 )  # fmt: skip
 CONJ = Operation(
     "conj", 1, "a number", analytic, lambda x: x.conjugate(), lambda x: rf"\overline{{{x}}}",
     lambda apply, x: Pair(x.re, apply("negate", x.im)) if isinstance(x, Pair) else x,
+    line="`conj(z)`: the complex conjugate",
 )  # fmt: skip
-ARG = Operation("arg", 1, "a number", to_real, _meaning_arg, named("arg"), _lower_arg)
+ARG = Operation(
+    "arg",
+    1,
+    "a number",
+    to_real,
+    _meaning_arg,
+    named("arg"),
+    _lower_arg,
+    line="`arg(z)`: the angle, in radians",
+)
 ROOT = Operation(
     "root", 1, "a real number that is not negative", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None,
     _root, _emit_root, Curvature.CONCAVE, "+", surface=False, slope=half_root, narrow=_narrow_root,

@@ -89,6 +89,15 @@ def _within(found: Interval, most: float) -> Interval:
     return Interval(max(0.0, found.lo), min(most, found.hi))
 
 
+_STEEPEST_ERF = 2 / math.sqrt(math.pi)
+
+
+def _erf_slope(x: Interval) -> Slopes:
+    """2 / sqrt(pi) exp(-x^2)."""
+    bell = increasing(math.exp, low=0.0)(negate(square(x)))
+    return (_within(multiply(point(_STEEPEST_ERF), bell), _STEEPEST_ERF),)
+
+
 def _logarithm(value: float) -> float:
     return math.log(value) if value > 0 else -inf
 
@@ -121,42 +130,56 @@ EXP = Operation(
     "exp", 1, "a number", analytic, lambda x: cmath.exp(x) if isinstance(x, complex) else math.exp(x), named("exp"),
     _lower_exp, increasing(math.exp, low=0.0), torch_function("exp"), Curvature.CONVEX, "+",
     slope=lambda x: (increasing(math.exp, low=0.0)(x),), narrow=by_inverse(_logarithm, low=0.0),
+    line="`exp(x)`: the exponential",
 )  # fmt: skip
 LOG = Operation(
     "log", 1, "a real number", real_valued, math.log, named("log"), None,
     increasing(_logarithm), torch_function("log"), Curvature.CONCAVE, "+", slope=_log_slope, narrow=by_inverse(math.exp),
+    line="`log(x)`: the natural logarithm",
 )  # fmt: skip
 SQRT = Operation(
     "sqrt", 1, "a real number", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None, increasing(_root, low=0.0),
     torch_function("sqrt"), Curvature.CONCAVE, "+", slope=half_root, narrow=NARROW_SQRT,
+    line="`sqrt(x)`: the square root",
 )  # fmt: skip
 SIN = Operation(
     "sin", 1, "a real number", real_valued, math.sin, named("sin"), None, interval.circle(math.sin, math.pi / 2),
     torch_function("sin"), lipschitz=1.0, slope=lambda x: (circle(math.cos, 0.0)(x),),
+    line="`sin(x)`: the sine, of radians",
 )  # fmt: skip
 COS = Operation(
     "cos", 1, "a real number", real_valued, math.cos, named("cos"), None, interval.circle(math.cos, 0.0),
     torch_function("cos"), lipschitz=1.0, slope=lambda x: (negate(circle(math.sin, math.pi / 2)(x)),),
+    line="`cos(x)`: the cosine, of radians",
 )  # fmt: skip
 TANH = Operation(
     "tanh", 1, "a real number", real_valued, math.tanh, named("tanh"), None, increasing(math.tanh, -1.0, 1.0),
     torch_function("tanh"), monotone="+", lipschitz=1.0, slope=_tanh_slope,
-    narrow=by_inverse(_arctanh, -1.0, 1.0, below=-9.0, above=9.0),  # beyond, in single precision too, it is its limit
+    narrow=by_inverse(_arctanh, -1.0, 1.0, below=-9.0, above=9.0),  # beyond, in single precision too, it is its limit,
+    line="`tanh(x)`: the hyperbolic tangent",
 )  # fmt: skip
 SIGMOID = Operation(
     "sigmoid", 1, "a real number", real_valued, _sigmoid, named("sigmoid"), None, _sigmoid_range,
     torch_function("sigmoid"), monotone="+", lipschitz=0.25, slope=_sigmoid_slope,
     narrow=by_inverse(_logit, 0.0, 1.0, below=-80.0, above=16.0),
+    line="`sigmoid(x)`: 1 / (1 + exp(-x))",
 )  # fmt: skip
 SOFTPLUS = Operation(
     "softplus", 1, "a real number", real_valued, _softplus, named("softplus"), None, increasing(_softplus, low=0.0),
     _emit_softplus, Curvature.CONVEX, "+", 1.0, slope=lambda x: (_LOGISTIC(x),),
     narrow=by_inverse(_softplus_inverse, low=0.0, below=-80.0),
+    line="`softplus(x)`: log(1 + exp(x))",
 )  # fmt: skip
 RELU = Operation(
     "relu", 1, "a real number", real_valued, lambda x: max(float(x), 0.0), lambda x: rf"\left[{x}\right]_+", None,
     lambda a: interval.maximum(a, interval.FALSE), torch_function("relu"), Curvature.CONVEX, "+", 1.0,
     slope=lambda x: (TRUE if x.lo > 0 else FALSE if x.hi < 0 else EITHER,), narrow=_narrow_relu,
+    line="`relu(x)`: max(x, 0)",
+)  # fmt: skip
+ERF = Operation(
+    "erf", 1, "a real number", real_valued, math.erf, named("erf"), None, increasing(math.erf, -1.0, 1.0),
+    torch_function("erf"), monotone="+", lipschitz=_STEEPEST_ERF, slope=_erf_slope,
+    line="`erf(x)`: the error function",
 )  # fmt: skip
 
-OPERATIONS = (EXP, LOG, SQRT, SIN, COS, TANH, SIGMOID, SOFTPLUS, RELU)
+OPERATIONS = (EXP, LOG, SQRT, SIN, COS, TANH, SIGMOID, SOFTPLUS, RELU, ERF)

@@ -148,10 +148,12 @@ WHERE = Operation(
 MAX = Operation(
     "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, torch_function("maximum"),
     Curvature.CONVEX, "+", 1.0, slope=_max_slope, narrow=_narrow_max,
+    line="`max(a, b)`, `max[i in SET](x)`: the larger, the largest; in `expect`, over the rows of a split",
 )  # fmt: skip
 MIN = Operation(
     "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, torch_function("minimum"),
     Curvature.CONCAVE, "+", 1.0, slope=_min_slope, narrow=_narrow_min,
+    line="`min(a, b)`, `min[i in SET](x)`: the smaller, the smallest",
 )  # fmt: skip
 
 OPERATIONS = (EQUAL, UNEQUAL, AT_MOST, AT_LEAST, BELOW, ABOVE, AND, OR, NOT, WHERE, MAX, MIN)

@@ -28,7 +28,16 @@ def _lower(apply: Applier, logit: Parts, label: Parts) -> Parts:
     return apply("subtract", apply("softplus", logit), apply("multiply", weight, logit))
 
 
-BCE = Operation("bce", 2, "a logit and a truth value (or a probability)", _result, _meaning, named("bce"), _lower)
+BCE = Operation(
+    "bce",
+    2,
+    "a logit and a truth value (or a probability)",
+    _result,
+    _meaning,
+    named("bce"),
+    _lower,
+    line="`bce(score, label)`: binary cross-entropy of a score against a truth value",
+)
 
 
 def _counted(elements: Sequence[Element]) -> Element | None:

@@ -61,6 +61,7 @@ class Operation:
     ``result(elements)`` is the type rule: the element of the result, or None when the arguments do not fit, in which case
     ``expects`` says what would. ``monotone`` holds "+", "-" or "?" for each argument, or one character for all.
     ``lower`` is None for an operation that is its own real primitive. ``interval`` is None for what never reaches the IR.
+    ``line`` says how a function of a spec is called and what it is, as editors show it.
     ``slope`` gives the ranges of the partial derivatives from those of the arguments, those of both sides at a kink; without it the operation
     counts as one that jumps. ``narrow`` goes back from the range of the result; without it nothing is narrowed.
     """
@@ -79,5 +80,6 @@ class Operation:
     lipschitz: float | None = None
     surface: bool = True  # callable by name in a spec
     symbol: str | None = None  # the operator it is written with
+    line: str = ""
     slope: Callable[..., Slopes] | None = None
     narrow: Narrowing | None = None

@@ -10,7 +10,7 @@ import pytest
 from pdual.cli.main import perform
 from pdual.dsl.declarations.registry import architectures, evaluations, sources
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
+from pdual.dsl.operations import AGGREGATES, REDUCTIONS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
@@ -24,7 +24,7 @@ def named(page: str) -> set[str]:
 @pytest.mark.parametrize(
     "names",
     [
-        sorted([*FUNCTIONS, *REDUCTIONS, *AGGREGATES]),
+        sorted([*REDUCTIONS, *AGGREGATES]),
         sorted(name for name in [*sources(), *architectures(), *evaluations()] if name),
         sorted(SolveSettings.model_fields),
     ],

@@ -14,6 +14,7 @@ from math import inf
 import hypothesis.strategies as st
 import pytest
 from hypothesis import assume, given, settings
+from registry import differentiated, others
 
 from pdual.dsl.operations import OPERATIONS, REDUCTIONS, interval
 from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval, point
@@ -27,7 +28,7 @@ TURNS = (0.0, *(k * math.pi / 2 for k in range(-2, 5)))
 FEWER = settings(max_examples=25, deadline=None)
 
 #: Derivatives of the smooth operations, by hand.
-DERIVATIVES: Mapping[str, Callable[..., tuple[float, ...]]] = {
+DERIVATIVES: dict[str, Callable[..., tuple[float, ...]]] = {
     "add": lambda x, y: (1.0, 1.0),
     "subtract": lambda x, y: (1.0, -1.0),
     "multiply": lambda x, y: (y, x),
@@ -50,8 +51,10 @@ DERIVATIVES: Mapping[str, Callable[..., tuple[float, ...]]] = {
     "atan2": lambda y, x: (x / (x * x + y * y), -y / (x * x + y * y)),
     "as_real": lambda x: (1.0,),
 }
+DERIVATIVES |= {name: differentiated(name) for name in others({*DERIVATIVES, "power"})}
 #: Where each argument may be.
 GRIDS: Mapping[str, tuple[Sequence[float], ...]] = {
+    **{name: (ANY,) * OPERATIONS[name].arity for name in DERIVATIVES},
     **dict.fromkeys(("add", "subtract", "multiply", "max", "min"), (ANY, ANY)),
     **dict.fromkeys(("negate", "square", "abs", "exp", "sin", "cos", "tanh", "sigmoid", "softplus", "relu", "as_real"), (ANY,)),
     **dict.fromkeys(("sqrt", "root"), (NOT_NEGATIVE,)),
