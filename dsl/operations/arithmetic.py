@@ -12,7 +12,7 @@ from pdual.dsl.operations import interval
 from pdual.dsl.operations.backwards import quotient, two_sided
 from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.interval import Interval, divide, multiply, negate, point, reciprocal, square
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
+from pdual.dsl.operations.operation import Applier, Curvature, Domain, Operation, Pair, Parts, Slopes
 from pdual.dsl.operations.rules import fraction, infix, numeric, real_valued
 
 
@@ -94,6 +94,12 @@ def _power_slope(x: Interval, exponent: Interval) -> Slopes:
     return (multiply(point(n), interval.power(x, point(n - 1.0))), None)
 
 
+def _may_be_zero(known: Interval, declared: bool) -> bool:
+    if math.isinf(known.lo) and math.isinf(known.hi):
+        return False  # nothing is known of it
+    return known.lo < 0 < known.hi or (0 in known and declared)
+
+
 def _narrow_add(arguments: Sequence[Interval], result: Interval) -> Sequence[Interval]:
     x, y = arguments
     return interval.subtract(result, y), interval.subtract(result, x)
@@ -139,6 +145,7 @@ MULTIPLY = Operation(
 DIVIDE = Operation(
     "divide", 2, "two numbers", fraction, _divided, lambda x, y: rf"\frac{{{x}}}{{{y}}}", _lower_divide,
     interval.divide, torch_function("div"), surface=False, symbol="/", slope=_quotient_slope, narrow=_narrow_divide,
+    domain=Domain(1, "denominator", "not be 0", _may_be_zero),
 )  # fmt: skip
 NEGATE = Operation(
     "negate", 1, "a number", numeric, operator.neg, lambda x: f"-{x}", _lower_negate, interval.negate,

@@ -25,7 +25,7 @@ from pdual.dsl.operations.interval import (
     square,
     subtract,
 )
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
+from pdual.dsl.operations.operation import Applier, Curvature, Domain, Operation, Pair, Parts, Slopes
 from pdual.dsl.operations.rules import analytic, named, real_valued
 
 
@@ -126,6 +126,15 @@ def _narrow_relu(arguments: Sequence[Interval], result: Interval) -> Sequence[In
 
 NARROW_SQRT = by_inverse(lambda x: x * x, low=0.0)
 
+
+def _is_negative(known: Interval, declared: bool) -> bool:
+    return not math.isinf(known.lo) and known.lo < 0
+
+
+def _is_not_positive(known: Interval, declared: bool) -> bool:
+    return _is_negative(known, declared) or (known.lo == 0 and declared)
+
+
 EXP = Operation(
     "exp", 1, "a number", analytic, lambda x: cmath.exp(x) if isinstance(x, complex) else math.exp(x), named("exp"),
     _lower_exp, increasing(math.exp, low=0.0), torch_function("exp"), Curvature.CONVEX, "+",
@@ -135,11 +144,13 @@ EXP = Operation(
 LOG = Operation(
     "log", 1, "a real number", real_valued, math.log, named("log"), None,
     increasing(_logarithm), torch_function("log"), Curvature.CONCAVE, "+", slope=_log_slope, narrow=by_inverse(math.exp),
+    domain=Domain(0, "argument", "be positive", _is_not_positive),
     line="`log(x)`: the natural logarithm",
 )  # fmt: skip
 SQRT = Operation(
     "sqrt", 1, "a real number", real_valued, math.sqrt, lambda x: rf"\sqrt{{{x}}}", None, increasing(_root, low=0.0),
     torch_function("sqrt"), Curvature.CONCAVE, "+", slope=half_root, narrow=NARROW_SQRT,
+    domain=Domain(0, "argument", "not be negative", _is_negative),
     line="`sqrt(x)`: the square root",
 )  # fmt: skip
 SIN = Operation(

@@ -55,13 +55,27 @@ class Curvature(StrEnum):
 
 
 @record(frozen=True, slots=True)
+class Domain:
+    """Where an operation has a value.
+
+    The argument at ``place``, called ``argument``, must do what ``must`` says. ``leaves(known, declared)`` tells whether its range reaches
+    where it does not; an end at 0 counts only where it was ``declared``: ``exp(x)`` is never 0 although its range says so.
+    """
+
+    place: int
+    argument: str
+    must: str
+    leaves: Callable[[Interval, bool], bool]
+
+
+@record(frozen=True, slots=True)
 class Operation:
     """See the module's text.
 
     ``result(elements)`` is the type rule: the element of the result, or None when the arguments do not fit, in which case
     ``expects`` says what would. ``monotone`` holds "+", "-" or "?" for each argument, or one character for all.
     ``lower`` is None for an operation that is its own real primitive. ``interval`` is None for what never reaches the IR.
-    ``line`` says how a function of a spec is called and what it is, as editors show it.
+    ``domain`` is None for what has a value everywhere. ``line`` says how a function of a spec is called and what it is, as editors show it.
     ``slope`` gives the ranges of the partial derivatives from those of the arguments, those of both sides at a kink; without it the operation
     counts as one that jumps. ``narrow`` goes back from the range of the result; without it nothing is narrowed.
     """
@@ -80,6 +94,7 @@ class Operation:
     lipschitz: float | None = None
     surface: bool = True  # callable by name in a spec
     symbol: str | None = None  # the operator it is written with
+    domain: Domain | None = None
     line: str = ""
     slope: Callable[..., Slopes] | None = None
     narrow: Narrowing | None = None
