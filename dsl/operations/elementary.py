@@ -20,6 +20,7 @@ from pdual.dsl.operations.interval import (
     increasing,
     multiply,
     negate,
+    outward,
     point,
     reciprocal,
     square,
@@ -89,13 +90,13 @@ def _within(found: Interval, most: float) -> Interval:
     return Interval(max(0.0, found.lo), min(most, found.hi))
 
 
-_STEEPEST_ERF = 2 / math.sqrt(math.pi)
+_PEAK = outward(2 / math.sqrt(math.pi), 2 / math.sqrt(math.pi))
 
 
 def _erf_slope(x: Interval) -> Slopes:
     """2 / sqrt(pi) exp(-x^2)."""
     bell = increasing(math.exp, low=0.0)(negate(square(x)))
-    return (_within(multiply(point(_STEEPEST_ERF), bell), _STEEPEST_ERF),)
+    return (_within(multiply(_PEAK, bell), _PEAK.hi),)
 
 
 def _logarithm(value: float) -> float:
@@ -166,7 +167,7 @@ COS = Operation(
 TANH = Operation(
     "tanh", 1, "a real number", real_valued, math.tanh, named("tanh"), None, increasing(math.tanh, -1.0, 1.0),
     torch_function("tanh"), monotone="+", lipschitz=1.0, slope=_tanh_slope,
-    narrow=by_inverse(_arctanh, -1.0, 1.0, below=-9.0, above=9.0),  # beyond, in single precision too, it is its limit,
+    narrow=by_inverse(_arctanh, -1.0, 1.0, below=-9.0, above=9.0),  # beyond, in single precision too, it is its limit
     line="`tanh(x)`: the hyperbolic tangent",
 )  # fmt: skip
 SIGMOID = Operation(
@@ -189,7 +190,7 @@ RELU = Operation(
 )  # fmt: skip
 ERF = Operation(
     "erf", 1, "a real number", real_valued, math.erf, named("erf"), None, increasing(math.erf, -1.0, 1.0),
-    torch_function("erf"), monotone="+", lipschitz=_STEEPEST_ERF, slope=_erf_slope,
+    torch_function("erf"), monotone="+", lipschitz=_PEAK.hi, slope=_erf_slope,
     line="`erf(x)`: the error function",
 )  # fmt: skip
 
