@@ -70,7 +70,7 @@ def _choice(
     if isinstance(dual.value, typed.FormulaDual):
         outside = Lowering(spec, lowering.builder, lowering.keys, features_outside=True)
         formulas = tuple(_formula(dual.value, part, outside, walk, found) for part in ordered)
-        if kind == "formula" and called([f.value for f in formulas]) <= _frozen(spec):
+        if kind == "formula" and called([f.value for f in formulas]) <= spec.frozen:
             found.add("PD417", dual.value.span, family=ordered[0].layout.family)
         cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
         reads = _formula_features(dual.value, lowering, features) if kind == "formula" else {}
@@ -175,14 +175,9 @@ def _feature_calls(expression: typed.TypedExpression, seen: set[int]) -> Iterato
             yield from _feature_calls(child, seen)
 
 
-def _frozen(spec: typed.TypedSpec) -> frozenset[str]:
-    """The models that never train."""
-    return frozenset(model.name for model in spec.models if model.frozen_of is not None)
-
-
 def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collector) -> None:
     """PD415 where a model holds multipliers of two data sets: those of each are fitted on its rows, apart from the other's."""
-    trained = {model.name for model in spec.models} - _frozen(spec)
+    trained = {model.name for model in spec.models} - spec.frozen
     holds: dict[str, DualChoice] = {}
     for graph in graphs:
         here = {model: choice for choice in graph.duals for model in sorted(choice.models & trained)}

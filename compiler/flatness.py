@@ -87,8 +87,7 @@ def report_flat(graph: Graph, walk: Walk, found: Collector) -> None:
     """PD307 for every constraint that no weight can move, PD308 for every such term of the objective."""
     if not graph.spec.models:
         return  # nothing is to be trained
-    frozen = frozenset(model.name for model in graph.spec.models if model.frozen_of is not None)
-    flatness = Flatness(walk, frozen)
+    flatness = Flatness(walk, graph.spec.frozen)
     spans = {family.name: family.span for block in graph.spec.blocks for family in block.families}
     spans |= {average.name: average.span for average in graph.spec.averages}
     parts = [*(part for data in graph.data for part in data.parts), *graph.averages.parts]

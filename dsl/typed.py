@@ -308,6 +308,11 @@ class TypedSpec:
         return next(data for data in self.data if data.name == name)
 
     @property
+    def frozen(self) -> frozenset[str]:
+        """The models that are frozen copies of others, and never train."""
+        return frozenset(model.name for model in self.models if model.frozen_of is not None)
+
+    @property
     def param_values(self) -> Mapping[str, float | int | str]:
         """The value in force of every parameter."""
         return {param.name: param.value for param in self.params}

@@ -25,7 +25,7 @@ def odd_modules(problem: Problem, spec: typed.TypedSpec, dtype: torch.dtype) -> 
     """
     given = {name: model for name, model in problem.models.items() if isinstance(model, Adapted)}
     found = []
-    frozen = {model.name for model in spec.models if model.frozen_of is not None}
+    frozen = spec.frozen
     spans = {model.name: model.span for model in spec.models}
     for name, module in problem.models.items():
         if name in spans and name not in frozen and _of_user(name, spec) and not trainable(module) and _weights(module):

@@ -154,8 +154,8 @@ def _calls(graph: Graph) -> list[Node]:
     parts = [*(part for data in graph.data for part in data.parts), *graph.averages.parts]
     roots += [root for part in parts for root in (part.residual, part.mask) if root is not None]
     found = [node for node in topological(roots) if node.operation == "call"]
+    frozen = graph.spec.frozen
     # Multipliers that read a prediction are those of a row only where the minimiser has no choice there. A frozen model has none.
-    frozen = {model.name for model in graph.spec.models if model.frozen_of is not None}
     read = topological(node for data in graph.data for node in data.features.values())
     found += [node for node in read if node.operation == "call" and node.attributes[0] not in frozen]
     return list({node.identity: node for node in found}.values())
