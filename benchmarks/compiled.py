@@ -10,10 +10,10 @@ from turns import Step
 
 from pdual.compiler.graph import Graph
 from pdual.finding import find
-from pdual.runtime.context import SourceContext
-from pdual.runtime.prepare import load_tables, prepare
-from pdual.runtime.problem import Options, Problem
-from pdual.runtime.solver import Solver
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.training.prepare import load_tables, prepare
+from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.training.solver import Solver
 from pdual.understanding import understand
 
 

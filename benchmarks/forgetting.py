@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from compiled import prepared
 
 from pdual.compiler.graph import Graph
-from pdual.runtime.evaluations.context import EvaluationContext
-from pdual.runtime.evaluations.language_drift import divergence, scores
-from pdual.runtime.problem import Options, Problem
-from pdual.runtime.records import LogLine
-from pdual.runtime.solver import Solver
+from pdual.packs.language.evaluations.drift import divergence, scores
+from pdual.runtime.evaluation.context import EvaluationContext
+from pdual.runtime.storage.records import LogLine
+from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.training.solver import Solver
 
 
 @dataclass(frozen=True, slots=True)

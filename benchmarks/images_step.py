@@ -29,7 +29,7 @@ from turns import Step, once, shown, turns
 
 from pdual.compiler.program import Evaluation
 from pdual.dsl.declarations.optimisers import OptimiserSettings
-from pdual.runtime.solver import Solver
+from pdual.runtime.training.solver import Solver
 
 #: Channels of the convolutions.
 CHANNELS = {"digits": (16, 32), "mnist": (64, 64)}

@@ -16,16 +16,16 @@ from torch import Tensor, nn
 
 from pdual.dsl.declarations.architecture_gnn import GnnSettings
 from pdual.dsl.declarations.architecture_plain import MlpSettings
-from pdual.dsl.declarations.architecture_power import PowerCompletedSettings
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference
 from pdual.dsl.declarations.signature import Output, Signature
-from pdual.dsl.declarations.sources_power import PowerCaseSettings, PowerDemandsSettings
 from pdual.dsl.types import ArrayType, Kind, MemberOf, SetAxis
-from pdual.runtime.architectures.build import build_model
-from pdual.runtime.context import SourceContext
-from pdual.runtime.sources.power_case import load_case
-from pdual.runtime.sources.power_demands import load_demands
+from pdual.packs.power.cases.case import load_case
+from pdual.packs.power.declarations.architecture import PowerCompletedSettings
+from pdual.packs.power.declarations.sources import PowerCaseSettings, PowerDemandsSettings
+from pdual.packs.power.optima.demands import load_demands
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.models.build import build_model
 
 
 @dataclass(frozen=True)

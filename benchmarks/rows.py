@@ -29,10 +29,10 @@ from images_step import ascent_of, cooper_step, copy_weights, gap
 from turns import Step, once, ratio, timed, turns
 
 from pdual.dsl.spans import Source
-from pdual.runtime.data import ColumnTable
-from pdual.runtime.prepare import prepare
-from pdual.runtime.problem import Options
-from pdual.runtime.solver import Solver
+from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.training.prepare import prepare
+from pdual.runtime.training.problem import Options
+from pdual.runtime.training.solver import Solver
 from pdual.understanding import understand
 
 INPUTS = 8

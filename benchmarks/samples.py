@@ -1,4 +1,4 @@
-"""Make the samples that ship with pdual (``runtime/sources/samples``) from the published data that ``PDUAL_DATA`` names.
+"""Make the samples that ship with pdual (``packs/*/samples``) from the published data that ``PDUAL_DATA`` names.
 
     python -P benchmarks/samples.py [--into FOLDER]
 
@@ -31,13 +31,17 @@ Lines: TypeAlias = Sequence[bytes]
 
 
 def main() -> None:
-    shipped = Path(__file__).resolve().parent.parent / "runtime" / "sources" / "samples"
+    shipped = Path(__file__).resolve().parent.parent / "packs"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", type=Path, default=shipped, metavar="FOLDER")
     into = parser.parse_args().into
     data = Path(os.environ["PDUAL_DATA"]).expanduser()
-    for name, make in {"mnist": images, "flora/Pipelines": pairs, "tofu": texts}.items():
-        folder = into / name
+    for pack, name, make in (
+        ("images", "mnist", images),
+        ("workflows", "flora/Pipelines", pairs),
+        ("language", "tofu", texts),
+    ):
+        folder = into / pack / "samples" / name
         folder.mkdir(parents=True, exist_ok=True)
         make(data / name, folder)
         for file in sorted(folder.iterdir()):

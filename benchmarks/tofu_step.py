@@ -25,8 +25,8 @@ from hand_tofu import Training
 from turns import shown, turns
 
 from pdual.compiler.program import Evaluation
-from pdual.runtime.problem import Problem
-from pdual.runtime.solver import Solver
+from pdual.runtime.training.problem import Problem
+from pdual.runtime.training.solver import Solver
 
 
 def texts(problem: Problem, name: str) -> list[tuple[str, str]]:

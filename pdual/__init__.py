@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# In a checkout `dsl`, `compiler`, `runtime` and `specs` stand beside this folder, not in it. Python started at the
+# In a checkout `dsl`, `compiler`, `runtime`, `packs` and `specs` stand beside this folder, not in it. Python started at the
 # checkout's root (`python -m pytest`) finds this folder before any installation, and must find them too.
 _HERE = Path(__file__).parent
 if not (_HERE / "dsl").exists():

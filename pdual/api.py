@@ -19,16 +19,16 @@ from pdual.dsl.spans import Source
 from pdual.errors import told, warn
 from pdual.finding import find
 from pdual.nesting import nesting
-from pdual.runtime.context import SourceContext
-from pdual.runtime.options import RunOptions
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.runs.options import RunOptions
 from pdual.understanding import Understood, check_data, understand
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from pdual.runtime.data import Ragged
-    from pdual.runtime.execute import Outcome
-    from pdual.runtime.records import Metrics
+    from pdual.runtime.data.tables import Ragged
+    from pdual.runtime.runs.execute import Outcome
+    from pdual.runtime.storage.records import Metrics
 
 
 def load(
@@ -71,7 +71,7 @@ def _files(data: Mapping[str, Any], spec: typed.TypedSpec, context: SourceContex
     if not data:
         return {}
     from pdual.binding import bound
-    from pdual.runtime.sources.cache import cache_root
+    from pdual.runtime.data.cache import cache_root
 
     known = {item.name: item for item in spec.data}
     check_data(dict.fromkeys(data, Path()), spec)
@@ -83,7 +83,7 @@ def _check_modules(models: Mapping[str, nn.Module], spec: typed.TypedSpec) -> No
     """Refuse modules of models that are not there (PD710), or without a layer that the spec names (PD691)."""
     if not models:
         return
-    from pdual.runtime.architectures.adapted import check_layer
+    from pdual.runtime.models.adapted import check_layer
 
     known = {model.name: model for model in spec.models}
     for name, module in models.items():
@@ -127,9 +127,9 @@ class Problem:
         return Run(outcome)
 
     def _solved(self, options: RunOptions) -> Outcome:
-        from pdual.runtime.architectures.owned import hand_back, own_modules, trained_before
-        from pdual.runtime.execute import default_workers, execute
-        from pdual.runtime.setting import solving
+        from pdual.runtime.models.owned import hand_back, own_modules, trained_before
+        from pdual.runtime.runs.execute import default_workers, execute
+        from pdual.runtime.system.setting import solving
 
         source, spec = self.understood.source, self.graph.spec
         context = SourceContext(folder=self.folder, workers=default_workers())

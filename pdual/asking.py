@@ -15,12 +15,12 @@ from pdual.dsl.declarations.signature import part_names, shape
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.types import TEXT, ArrayType, GraphType, Kind, MemberOf
-from pdual.runtime.data import ColumnTable, Ragged
-from pdual.runtime.execute import Outcome
-from pdual.runtime.lanes import Lane
-from pdual.runtime.prepare import check_texts
-from pdual.runtime.setting import plain
-from pdual.runtime.unseen import look, multiplier_fields, standards_of, text_fields
+from pdual.runtime.data.tables import ColumnTable, Ragged
+from pdual.runtime.runs.execute import Outcome
+from pdual.runtime.runs.unseen import look, multiplier_fields, standards_of, text_fields
+from pdual.runtime.system.setting import plain
+from pdual.runtime.training.prepare import check_texts
+from pdual.runtime.training.training_sets import Lane
 
 if TYPE_CHECKING:
     Columns = dict[str, Tensor]

@@ -96,7 +96,7 @@ def _canonical(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _write(place: Path, content: bytes) -> None:
     """Whole or not there, since another thread or process may write the same rows. Raises PD713."""
-    from pdual.runtime.outputs import write_whole
+    from pdual.runtime.storage.outputs import write_whole
 
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def draw(found: Sequence[Point], path: Path) -> None:
     from matplotlib.figure import Figure
 
     from pdual.reporting.svg import whole
-    from pdual.runtime.outputs import write_sealed
+    from pdual.runtime.storage.outputs import write_sealed
 
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     ranking, errors = figure.subplots(1, 2)

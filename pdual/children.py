@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import IO
 
-from pdual.runtime.parent import VARIABLE
+from pdual.runtime.system.parent import VARIABLE
 
 #: How pdual is started in a process of its own. Without ``-P``, Python would look for modules in the current folder first: whatever
 #: `numpy.py` lies beside a spec would be run.

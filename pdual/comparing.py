@@ -11,15 +11,15 @@ from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Source
 from pdual.recovering import saw, unseen
-from pdual.runtime.context import SourceContext
-from pdual.runtime.options import RunOptions
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.runs.options import RunOptions
 from pdual.understanding import ALL, understand
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pdual.runtime.execute import Outcome
-    from pdual.runtime.records import Metrics, Recovery
+    from pdual.runtime.runs.execute import Outcome
+    from pdual.runtime.storage.records import Metrics, Recovery
 
 #: The split that is compared.
 SPLIT = "test"
@@ -134,7 +134,7 @@ def _performed(
     trial: Trial,
     stop: Callable[[], bool],
 ) -> Outcome:
-    from pdual.runtime.execute import execute
+    from pdual.runtime.runs.execute import execute
 
     own = replace(
         options,

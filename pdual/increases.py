@@ -14,7 +14,7 @@ def draw(found: Sensitivity, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from pdual.reporting.svg import whole
-    from pdual.runtime.outputs import write_sealed
+    from pdual.runtime.storage.outputs import write_sealed
 
     figure = Figure(figsize=(6.0, 3.8), layout="constrained")
     axes = figure.subplots()

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pdual.dsl.declarations.beside import is_beside
 from pdual.dsl.diagnostics import refuse
-from pdual.runtime.options import RunOptions
+from pdual.runtime.runs.options import RunOptions
 from pdual.understanding import ALL
 
 if TYPE_CHECKING:
     from pdual.dsl.typed import TypedSpec
-    from pdual.runtime.folder import RunFolder
-    from pdual.runtime.records import RunRecord
+    from pdual.runtime.storage.folder import RunFolder
+    from pdual.runtime.storage.records import RunRecord
 
 
 def asked_of(folder: RunFolder, record: RunRecord, named: Mapping[str, Path]) -> tuple[RunOptions, Path]:

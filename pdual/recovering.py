@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pdual.runtime.lanes import Lane
-    from pdual.runtime.records import Recovery
-    from pdual.runtime.run import Run
+    from pdual.runtime.storage.records import Recovery
+    from pdual.runtime.training.run import Run
+    from pdual.runtime.training.training_sets import Lane
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def _against(lane: Lane, reference: Tensor, fitted: Tensor, seen: bool, families
     """``reference``: its multipliers of the train rows. ``fitted``: [train rows] bool; its mean reference is the row ``constant``, and it
     is scored where ``seen``, the other rows where not.
     """
-    from pdual.runtime.evaluation import evaluate
-    from pdual.runtime.recovery import Reference, recovery
+    from pdual.runtime.evaluation.evaluate import evaluate
+    from pdual.runtime.evaluation.recovery import Reference, recovery
 
     rows = fitted if seen else ~fitted
     ids = lane.table.splits["train"][rows]

@@ -12,17 +12,17 @@ from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.spans import Source
 from pdual.origin import asked_of, check_sent
-from pdual.runtime.context import Progress, SourceContext
-from pdual.runtime.options import RunOptions
+from pdual.runtime.data.context import Progress, SourceContext
+from pdual.runtime.runs.options import RunOptions
 from pdual.understanding import Understood, understand
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from pdual.runtime.data import Table
-    from pdual.runtime.folder import RunFolder
-    from pdual.runtime.records import RunRecord
-    from pdual.runtime.run import Run, Status
+    from pdual.runtime.data.tables import Table
+    from pdual.runtime.storage.folder import RunFolder
+    from pdual.runtime.storage.records import RunRecord
+    from pdual.runtime.training.run import Run, Status
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def restored(
 
     Raises a Refusal with PD604 (the data are others now), PD62x (the folder), PD5xx (the data), PD610 (a model from Python).
     """
-    from pdual.runtime.folder import RunFolder
-    from pdual.runtime.memory import told_room
+    from pdual.runtime.storage.folder import RunFolder
+    from pdual.runtime.system.memory import told_room
 
     folder = RunFolder.open(path)
     record = folder.record
@@ -79,9 +79,9 @@ def _restored(
     given: Mapping[str, nn.Module],
     named: Mapping[str, Path],
 ) -> Restored:
-    from pdual.runtime.execute import default_workers, pick_device, solver_options
-    from pdual.runtime.prepared import prepared
-    from pdual.runtime.solver import restore
+    from pdual.runtime.runs.execute import default_workers, pick_device, solver_options
+    from pdual.runtime.runs.prepared import prepared
+    from pdual.runtime.training.solver import restore
 
     options, place = asked_of(folder, record, named)
     context = SourceContext(

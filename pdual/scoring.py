@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
-    from pdual.runtime.data import Ragged
-    from pdual.runtime.lanes import Lane
-    from pdual.runtime.unseen import Unseen
+    from pdual.runtime.data.tables import Ragged
+    from pdual.runtime.runs.unseen import Unseen
+    from pdual.runtime.training.training_sets import Lane
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
     import torch
 
     from pdual.restoring import told_in
+    from pdual.runtime.data.features import FeatureCache
     from pdual.runtime.drawings.drawing import priced
-    from pdual.runtime.evaluation import Pass
-    from pdual.runtime.features import FeatureCache
-    from pdual.runtime.profile import Profile, address
+    from pdual.runtime.evaluation.evaluate import Pass
+    from pdual.runtime.evaluation.violations import Profile, address
 
     with told_in(found.understood.source):
         lane, unseen = _looked(found, file, data, multipliers=True)
@@ -84,8 +84,7 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
 
 
 def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
-    from pdual.runtime.prepare import check_texts
-    from pdual.runtime.unseen import (
+    from pdual.runtime.runs.unseen import (
         look,
         multiplier_fields,
         prediction_fields,
@@ -93,6 +92,7 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
         standards_of,
         text_fields,
     )
+    from pdual.runtime.training.prepare import check_texts
 
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)

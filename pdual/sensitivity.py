@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
-    from pdual.runtime.lanes import Lane
+    from pdual.runtime.training.training_sets import Lane
 
 
 NONE: Mapping[str, Path] = {}
@@ -243,7 +243,7 @@ def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, 
     import torch
 
     from pdual.runtime.drawings.drawing import priced
-    from pdual.runtime.profile import Profile
+    from pdual.runtime.evaluation.violations import Profile
 
     passed = lane.evaluate(split)
     assert passed.multipliers is not None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
     from pdual.recovering import Capacity
     from pdual.restoring import Restored
-    from pdual.runtime.options import RunOptions
-    from pdual.runtime.records import Metrics
+    from pdual.runtime.runs.options import RunOptions
+    from pdual.runtime.storage.records import Metrics
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _performed(
 
 def _metrics(folder: Path) -> Metrics | None:
     """The numbers of a run that got as far as measuring them."""
-    from pdual.runtime.folder import RunFolder
+    from pdual.runtime.storage.folder import RunFolder
 
     try:
         found = RunFolder(folder)
@@ -105,8 +105,8 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     """
     from pdual.compiler.sameness import differs
     from pdual.restoring import restored
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.prepared import loaded
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.runs.prepared import loaded
 
     whole = restored(reference, named=options.data)
     for graph in graphs:

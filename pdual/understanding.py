@@ -19,9 +19,9 @@ from pdual.dsl.garbage import few_collections
 from pdual.dsl.near import nearest
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.builders import load_knowns
-from pdual.runtime.context import SourceContext
-from pdual.runtime.links import check_links
+from pdual.runtime.data.builders import load_knowns
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.links import check_links
 
 #: Every family, in ``dual`` overrides.
 ALL = "*"

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from pdual.dsl.depth import make_room
 
-sys.path.insert(0, str(Path(__file__).parent / "dsl"))
+HELPERS = (
+    "dsl",
+    "runtime",
+    "runtime/sources",
+    *(f"packs/{pack}" for pack in ("images", "language", "power", "workflows")),
+)
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in HELPERS]
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process a core: more threads would only wait for each other
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 make_room()  # here, since hypothesis minds when an example moves the limit

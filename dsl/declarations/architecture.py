@@ -27,7 +27,7 @@ class Architecture:
     ``complaints`` checks a signature (no complaint: it suits). ``features`` is the type of the penultimate
     representation, None where there is none. ``parameters`` counts trainable numbers, None while a size is not known.
     ``builder`` is ``"module:function"``, called as ``build(signature, settings, context) -> torch.nn.Module`` (see
-    ``pdual.runtime.architectures``). ``convex`` tells whether the mean of any predictors of a signature is one of them too,
+    ``pdual.runtime.models``). ``convex`` tells whether the mean of any predictors of a signature is one of them too,
     ``by_row`` whether what it answers depends on which row is asked about, besides its inputs.
     ``sample``: what a quick run on sample rows builds where what the settings name is not on this machine.
     """

@@ -91,5 +91,5 @@ CNN = Architecture(
     complaints=_complaints,
     features=_features,
     parameters=_parameters,
-    builder="pdual.runtime.architectures.cnn:build",
+    builder="pdual.runtime.models.cnn:build",
 )

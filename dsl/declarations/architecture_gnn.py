@@ -163,5 +163,5 @@ GNN = Architecture(
     complaints=_complaints,
     features=_features,
     parameters=_parameters,
-    builder="pdual.runtime.architectures.gnn:build",
+    builder="pdual.runtime.models.gnn:build",
 )

@@ -117,7 +117,7 @@ MLP = Architecture(
     complaints=_mlp_complaints,
     features=_mlp_features,
     parameters=_mlp_parameters,
-    builder="pdual.runtime.architectures.mlp:build",
+    builder="pdual.runtime.models.mlp:build",
 )
 
 LINEAR = Architecture(
@@ -128,7 +128,7 @@ LINEAR = Architecture(
     complaints=_linear_complaints,
     features=_no_features,
     parameters=_linear_parameters,
-    builder="pdual.runtime.architectures.linear:build",
+    builder="pdual.runtime.models.linear:build",
     convex=_has_no_range,
 )
 
@@ -140,7 +140,7 @@ FREE = Architecture(
     complaints=_free_complaints,
     features=_no_features,
     parameters=_free_parameters,
-    builder="pdual.runtime.architectures.free:build",
+    builder="pdual.runtime.models.free:build",
     convex=lambda signature: True,
     by_row=lambda signature, settings: bool(signature.inputs),
 )

@@ -65,6 +65,6 @@ PRECONDITIONED = Architecture(
     complaints=_complaints,
     features=_features,
     parameters=_parameters,
-    builder="pdual.runtime.architectures.preconditioned:build",
+    builder="pdual.runtime.models.preconditioned:build",
     by_row=_by_row,
 )

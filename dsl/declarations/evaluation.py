@@ -11,7 +11,7 @@ class EvaluationDeclaration:
 
     ``sources`` names the data sources that bring it along (empty: every one). ``builder`` is ``"module:function"``, called as
     ``evaluate(context: EvaluationContext) -> Mapping[str, JSON value] | None`` for every split of such a data set at the end of a run
-    (``pdual.runtime.evaluations.context``); None where it has nothing to say. Train rows only ``on_train``, or where there are no others.
+    (``pdual.runtime.evaluation.context``); None where it has nothing to say. Train rows only ``on_train``, or where there are no others.
     """
 
     name: str

@@ -1,16 +1,17 @@
-"""The closed registry of sources, architectures and evaluations; packages add to it by entry points."""
+"""The registry of sources, architectures and evaluations. Packs and other packages add to it by entry points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
 from pdual.dsl.declarations.evaluation import EvaluationDeclaration
 from pdual.dsl.declarations.references import ArchitectureUse
-from pdual.dsl.declarations.shipped import ARCHITECTURES, EVALUATIONS, SOURCES
+from pdual.dsl.declarations.shipped import ARCHITECTURES, SOURCES
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.source import SourceDeclaration
 
@@ -24,10 +25,9 @@ def named(where: str) -> Any:
 
 
 class Registry(Mapping[str, D], Generic[D]):
-    """Declarations by their name in a spec, each loaded when it is asked for.
+    """Declarations by their name in a spec. A declaration is imported when its name is looked up.
 
-    ``shipped``: ``"module:attribute"`` by name. Entry points of ``group`` add names; they cannot replace a shipped one, and are
-    looked at only when a name is not shipped or all are wanted.
+    ``shipped``: ``"module:attribute"`` by name. An entry point of ``group`` adds the name that it has itself. It cannot replace a shipped one.
     """
 
     def __init__(self, shipped: Mapping[str, str], group: str) -> None:
@@ -38,23 +38,18 @@ class Registry(Mapping[str, D], Generic[D]):
     def __getitem__(self, name: str) -> D:
         if name not in self._loaded:
             where = self._shipped.get(name)
-            if where is None:
-                return self._added[name]
-            self._loaded[name] = cast(D, named(where))
+            self._loaded[name] = cast(D, self._added[name].load() if where is None else named(where))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._shipped
-        yield from (name for name in self._added if name not in self._shipped)
+        yield from sorted({*self._shipped, *self._added})
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     @cached_property
-    def _added(self) -> Mapping[str, D]:
-        from importlib.metadata import entry_points
-
-        return {item.name: item for item in (point.load() for point in entry_points(group=self._group))}
+    def _added(self) -> Mapping[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self._group)}
 
 
 @cache
@@ -77,4 +72,4 @@ def answers_by_row(use: ArchitectureUse | None, signature: Signature) -> bool:
 @cache
 def evaluations() -> Mapping[str, EvaluationDeclaration]:
     """Every evaluation by name."""
-    return Registry(EVALUATIONS, "pdual.evaluations")
+    return Registry({}, "pdual.evaluations")

@@ -17,7 +17,7 @@ class RhoSchedule(Settings):
 
 
 class Shrinking(Settings):
-    """``shrink(every = 8, margin = 0.05, share = 0.25)``: rows at rest are seen less often, see ``runtime/visits.py``.
+    """``shrink(every = 8, margin = 0.05, share = 0.25)``: rows at rest are seen less often, see ``runtime/training/visits.py``.
 
     ``margin`` is how far inside its constraints a row at rest is, in scaled units; ``share`` the part of every batch
     that is drawn from rows at rest; every ``every``-th pass looks at all rows.

@@ -22,8 +22,8 @@ from pdual.compiler.graph import Graph
 from pdual.compiler.ir import Node, called, topological
 from pdual.compiler.program import Evaluation
 from pdual.restoring import Restored
-from pdual.runtime.data import with_groups
-from pdual.runtime.lanes import Lane
+from pdual.runtime.data.tables import with_groups
+from pdual.runtime.training.training_sets import Lane
 
 BOUND = "networks with norms up to the trained ones, layer by layer"
 MONTE_CARLO = f"last layers with norms up to the trained ones, features as trained; Monte Carlo, {DRAWS} draws of signs"

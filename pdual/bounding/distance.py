@@ -11,8 +11,8 @@ from torch import Tensor
 from pdual.bounding.estimate import Estimate
 from pdual.comparing import REFERENCE
 from pdual.restoring import Restored
-from pdual.runtime.lanes import Lane
-from pdual.runtime.profile import Profile, families
+from pdual.runtime.evaluation.violations import Profile, families
+from pdual.runtime.training.training_sets import Lane
 
 #: The kinds of multipliers that networks hold.
 LEARNED = ("learned", "formula")

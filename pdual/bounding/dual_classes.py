@@ -16,7 +16,7 @@ from pdual.compiler.prediction import Breaks, Predictions
 from pdual.restoring import Restored
 from pdual.runtime.duals.learned import LearnedStore
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
-from pdual.runtime.lanes import Lane
+from pdual.runtime.training.training_sets import Lane
 
 
 class DualClass(ABC):

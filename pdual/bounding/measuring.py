@@ -10,7 +10,7 @@ from pdual.bounding.estimate import Estimate, Measure, Measured
 from pdual.bounding.parts import Constants, Objective
 from pdual.bounding.slater import slater
 from pdual.restoring import Restored
-from pdual.runtime.lanes import Lane
+from pdual.runtime.training.training_sets import Lane
 
 #: Probability of failure of each event, unless it is given.
 DELTA = 0.05

@@ -21,10 +21,10 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from pdual.runtime.architectures.cnn import Cnn
-from pdual.runtime.architectures.linear import Linear
-from pdual.runtime.architectures.mlp import ACTIVATIONS, Mlp, Perceptron
-from pdual.runtime.architectures.values import Slot
+from pdual.runtime.models.cnn import Cnn
+from pdual.runtime.models.linear import Linear
+from pdual.runtime.models.mlp import ACTIVATIONS, Mlp, Perceptron
+from pdual.runtime.models.values import Slot
 
 #: Draws of signs.
 DRAWS = 64
@@ -133,7 +133,7 @@ def is_covered(module: nn.Module) -> bool:
 
 
 def _is_graph(module: nn.Module) -> bool:
-    return type(module).__module__ == "pdual.runtime.architectures.gnn"  # which takes seconds to import
+    return type(module).__module__ == "pdual.runtime.models.gnn"  # which takes seconds to import
 
 
 def _first(module: nn.Module) -> nn.Module:

@@ -11,8 +11,8 @@ import torch
 from pdual.bounding.estimate import Estimate
 from pdual.bounding.parts import Constants
 from pdual.restoring import Restored
-from pdual.runtime.lanes import Lane
-from pdual.runtime.profile import address
+from pdual.runtime.evaluation.violations import address
+from pdual.runtime.training.training_sets import Lane
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def asked(
     Raises PD739 where it is another problem, PD70x where there is no spec, what ``restored`` raises, and a usage error without either.
     """
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
+    from pdual.runtime.data.context import SourceContext
     from pdual.understanding import understand
 
     if run is None:

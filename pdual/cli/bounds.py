@@ -25,7 +25,7 @@ from pdual.cli.say import say
 
 if TYPE_CHECKING:
     from pdual.cli.asked import Asked
-    from pdual.runtime.row_facts import PartOnRows
+    from pdual.runtime.data.row_facts import PartOnRows
 
 KnowOption: TypeAlias = Annotated[
     list[str],
@@ -104,10 +104,10 @@ def bounds(
 def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     """What is known of the rows of a run, or of those that a run of the spec would load."""
     from pdual.cli.progress import progress
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.execute import default_workers
-    from pdual.runtime.prepare import load_tables
-    from pdual.runtime.row_facts import facts_of_rows
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.data.row_facts import facts_of_rows
+    from pdual.runtime.runs.execute import default_workers
+    from pdual.runtime.training.prepare import load_tables
     from pdual.understanding import check_data
 
     graph = found.understood.graph

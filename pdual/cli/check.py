@@ -74,7 +74,7 @@ def _refuse_contradictions(specs: list[str], explain: str | None, json: bool, sa
 def _check(argument: str, overrides: dict[str, str]) -> tuple[str, Source | None, tuple[Diagnostic, ...]]:
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
+    from pdual.runtime.data.context import SourceContext
     from pdual.unconstrained import unconstrained
     from pdual.understanding import understand
 

@@ -22,7 +22,7 @@ from pdual.cli.options import (
     names,
 )
 from pdual.cli.say import say
-from pdual.runtime.options import MOST_THREADS
+from pdual.runtime.runs.options import MOST_THREADS
 
 
 def compare(
@@ -63,9 +63,9 @@ def compare(
     from pdual.comparing import compare as compared
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.execute import default_workers
-    from pdual.runtime.options import RunOptions
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.runs.execute import default_workers
+    from pdual.runtime.runs.options import RunOptions
 
     found = find(spec)
     shown = progress(quiet, False)

@@ -11,7 +11,7 @@ from pdual.comparing import SPLIT, Comparison, Ended
 from pdual.explaining.render import table
 
 if TYPE_CHECKING:
-    from pdual.runtime.records import SplitMetrics, ViolationMetrics
+    from pdual.runtime.storage.records import SplitMetrics, ViolationMetrics
 
 #: The numbers of a trial that a table shows.
 Reading = Callable[[Ended], "SplitMetrics"]
@@ -19,7 +19,7 @@ Reading = Callable[[Ended], "SplitMetrics"]
 
 def lines(found: Comparison) -> Iterator[str]:
     """Every table, of the test split, or of the train rows where there is none."""
-    from pdual.runtime.samples import sentences
+    from pdual.runtime.data.samples import sentences
 
     yield from sentences({name: item for trial in found.ended for name, item in trial.metrics.samples.items()})
     yield f"{found.problem}: {_split(found)} rows, {_runs(found)}"
@@ -64,7 +64,7 @@ def _split(found: Comparison) -> str:
 
 def _readings(found: Comparison) -> dict[str, Reading]:
     """The split as it was measured (under no name), and each evaluation of it that gives violations of its own."""
-    from pdual.runtime.records import SplitMetrics
+    from pdual.runtime.storage.records import SplitMetrics
 
     split = _split(found)
 

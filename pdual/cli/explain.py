@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
     from pdual.dsl.spans import Source
     from pdual.explaining.render import Line
-    from pdual.runtime.context import SourceContext
+    from pdual.runtime.data.context import SourceContext
     from pdual.understanding import Understood
 
 
@@ -63,7 +63,7 @@ def explain(
     """Show what was understood: sets, models, objective, constraints, multipliers."""
     from pdual.cli import output
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
+    from pdual.runtime.data.context import SourceContext
     from pdual.understanding import understand
 
     found = find(spec)

@@ -27,7 +27,7 @@ def export(
     from pdual.cli import failure, output
     from pdual.dsl.diagnostics import diagnostic
     from pdual.restoring import restored
-    from pdual.runtime.exporting import export as exported
+    from pdual.runtime.runs.exporting import export as exported
 
     found = restored(run, named=trained_on(trained))
     folder = out or run / "export"

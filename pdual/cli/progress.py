@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TextIO
 from pdual.cli.output import wants_colour
 from pdual.cli.say import say
 from pdual.dsl.visible import visible, visible_lines
-from pdual.runtime.context import Progress
+from pdual.runtime.data.context import Progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from pdual.runtime.records import LogLine
+    from pdual.runtime.storage.records import LogLine
 
 #: Seconds between two lines where there is no terminal.
 THROTTLE = 5.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pdual.comparing import Comparison, Ended
 
 if TYPE_CHECKING:
-    from pdual.runtime.records import Ranking, Recovery
+    from pdual.runtime.storage.records import Ranking, Recovery
 
 Number: TypeAlias = "float | None"
 

@@ -26,7 +26,7 @@ def report(
     from pdual.cli.progress import progress
     from pdual.reporting.collect import collect
     from pdual.reporting.page import page
-    from pdual.runtime.outputs import check_unsealed, write_sealed
+    from pdual.runtime.storage.outputs import check_unsealed, write_sealed
 
     shown = progress(quiet, False)
     place = out or runs[0] / "report.html"

@@ -12,15 +12,15 @@ from pdual.explaining.render import table
 from pdual.explaining.text import number
 
 if TYPE_CHECKING:
-    from pdual.runtime.execute import Outcome
-    from pdual.runtime.expectations import Expectation
-    from pdual.runtime.records import AverageMetrics, SplitMetrics
+    from pdual.runtime.evaluation.expectations import Expectation
+    from pdual.runtime.runs.execute import Outcome
+    from pdual.runtime.storage.records import AverageMetrics, SplitMetrics
     from pdual.understanding import Understood
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
     """The end of a run, as it is printed."""
-    from pdual.runtime import verdict
+    from pdual.runtime.runs import verdict
 
     yield from verdict.lines(outcome.verdict)
     yield ""
@@ -76,7 +76,7 @@ def _average(name: str, found: AverageMetrics) -> dict[str, str]:
 
 def _amount(value: float, unit: str) -> str:
     """A violation: percent of the range where it is a fraction of one."""
-    from pdual.runtime.records import RANGE
+    from pdual.runtime.storage.records import RANGE
 
     if unit == RANGE:
         return f"{value:.3%} of range"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
-    from pdual.runtime.data import Ragged
+    from pdual.runtime.data.tables import Ragged
 
 RunArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)]
 RowsOption: TypeAlias = Annotated[
@@ -125,7 +125,7 @@ def _write(
     command: str, columns: Mapping[str, Sequence[Any]], out: Path | None, json: bool, arrays: Mapping[str, Tensor]
 ) -> int:
     from pdual.cli import failure, output
-    from pdual.runtime.outputs import write_whole
+    from pdual.runtime.storage.outputs import write_whole
 
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
     if out is not None:
@@ -143,7 +143,7 @@ def _write(
 def _check_out(out: Path | None, replace: bool) -> None:
     """Before anything is computed. Raises PD627 where a file is there already, PD704 for one of another kind."""
     from pdual.dsl.diagnostics import refuse
-    from pdual.runtime.outputs import check_new
+    from pdual.runtime.storage.outputs import check_new
 
     if out is None:
         return

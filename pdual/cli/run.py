@@ -24,13 +24,13 @@ from pdual.cli.options import (
     seconds,
 )
 from pdual.cli.say import say
-from pdual.runtime.options import MOST_SEED, MOST_THREADS
+from pdual.runtime.runs.options import MOST_SEED, MOST_THREADS
 
 if TYPE_CHECKING:
     from pdual.finding import Found
-    from pdual.runtime.execute import Outcome
-    from pdual.runtime.options import RunOptions
-    from pdual.runtime.records import LogLine
+    from pdual.runtime.runs.execute import Outcome
+    from pdual.runtime.runs.options import RunOptions
+    from pdual.runtime.storage.records import LogLine
     from pdual.understanding import Understood
 
 
@@ -72,8 +72,8 @@ def run(
     from pdual.cli import failure
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.options import RunOptions
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.runs.options import RunOptions
     from pdual.understanding import check_data, understand
 
     options = RunOptions(
@@ -123,8 +123,8 @@ def _perform(
     from pdual.cli.output import show
     from pdual.cli.progress import progress
     from pdual.cli.tensorboard import TensorBoardLog
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.execute import default_workers, execute
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.runs.execute import default_workers, execute
 
     gc.enable()
     assert understood.graph is not None
@@ -160,7 +160,7 @@ def _perform(
 
 def _folder(options: RunOptions, problem: str) -> Path:
     """Where the run goes, or went before."""
-    from pdual.runtime.execute import default_folder
+    from pdual.runtime.runs.execute import default_folder
 
     if options.out is not None:
         return options.out
@@ -198,7 +198,7 @@ def _report(outcome: Outcome, interrupted: bool, understood: Understood, options
 
 def _kept(options: RunOptions) -> str:
     """What is left after a Ctrl-C that did not wait."""
-    from pdual.runtime.folder import RunFolder
+    from pdual.runtime.storage.folder import RunFolder
 
     assert options.out is not None
     if RunFolder(options.out).has_checkpoint:

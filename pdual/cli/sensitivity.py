@@ -68,7 +68,7 @@ def sensitivity(
     from pdual.increases import draw
     from pdual.resolving.plan import RATE, Plan
     from pdual.restoring import restored
-    from pdual.runtime.outputs import check_unsealed
+    from pdual.runtime.storage.outputs import check_unsealed
     from pdual.sensitivity import resolve_one
     from pdual.sensitivity import sensitivity as measured
 

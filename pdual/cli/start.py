@@ -16,7 +16,7 @@ def main() -> None:
     # Looking for pydantic's plug-ins reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from pdual.cli.main import main as command_line
-    from pdual.runtime.parent import end_with_named
+    from pdual.runtime.system.parent import end_with_named
 
     end_with_named()
 

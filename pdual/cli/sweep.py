@@ -71,8 +71,8 @@ def sweep(
     """Solve a problem with every combination of values; a run that fails leaves the others alone."""
     from pdual.cli import output
     from pdual.cli.interrupt import Interrupt
-    from pdual.runtime.execute import default_workers
-    from pdual.runtime.options import RunOptions
+    from pdual.runtime.runs.execute import default_workers
+    from pdual.runtime.runs.options import RunOptions
     from pdual.sweeping import comparable, measured, trials
     from pdual.sweeping import sweep as swept
 
@@ -125,7 +125,7 @@ def _values(name: str, written: str) -> list[str]:
 def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Path]) -> tuple[Path, list[Graph]]:
     """The spec's folder and its graphs. Refuses before anything runs what no run would accept."""
     from pdual.finding import find
-    from pdual.runtime.context import SourceContext
+    from pdual.runtime.data.context import SourceContext
     from pdual.understanding import understand
 
     found = find(spec)
@@ -158,7 +158,7 @@ def lines(
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
     from pdual.explaining.render import table
-    from pdual.runtime.samples import sentences
+    from pdual.runtime.data.samples import sentences
 
     metrics = [item.metrics for item in found if item.metrics is not None]
     yield from sentences({name: sample for item in metrics for name, sample in item.samples.items()})

@@ -9,7 +9,7 @@ from pdual.cli import failure
 from pdual.dsl.diagnostics import refuse
 
 if TYPE_CHECKING:
-    from pdual.runtime.records import LogLine
+    from pdual.runtime.storage.records import LogLine
 
 
 class TensorBoardLog:

@@ -23,7 +23,7 @@ from pdual.cli.options import (
     trained_on,
 )
 from pdual.cli.say import say
-from pdual.runtime.options import MOST_SEED
+from pdual.runtime.runs.options import MOST_SEED
 
 if TYPE_CHECKING:
     from pdual.understanding import Understood
@@ -125,7 +125,7 @@ def _report(
 ) -> int:
     from pdual.cli import output
     from pdual.dsl.diagnostics import diagnostic
-    from pdual.runtime.folder import RunFolder
+    from pdual.runtime.storage.folder import RunFolder
     from pdual.verifying.showing import as_json, lines
     from pdual.verifying.storing import FOLDER, save
 

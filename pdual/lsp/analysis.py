@@ -17,7 +17,7 @@ from pdual.explaining.records import Explanation
 from pdual.lsp.positions import Positions
 from pdual.lsp.resolving import resolve
 from pdual.lsp.symbols import Index
-from pdual.runtime.context import SourceContext
+from pdual.runtime.data.context import SourceContext
 from pdual.understanding import understand
 
 

@@ -10,14 +10,14 @@ import torch
 from pdual.reporting.facts import RunFacts, Scores, Sketch
 from pdual.reporting.tails import at_cap, curves, tails
 from pdual.restoring import Restored, restored
-from pdual.runtime import verdict as verdicts
-from pdual.runtime.context import Progress
+from pdual.runtime.data.context import Progress
+from pdual.runtime.data.samples import sentences
 from pdual.runtime.drawings.drawing import Picture, drawings
-from pdual.runtime.execute import dual_name, recovered
-from pdual.runtime.folder import METRICS
-from pdual.runtime.metrics import Measured
-from pdual.runtime.records import Metrics, Recovery
-from pdual.runtime.samples import sentences
+from pdual.runtime.evaluation.metrics import Measured
+from pdual.runtime.runs import verdict as verdicts
+from pdual.runtime.runs.execute import dual_name, recovered
+from pdual.runtime.storage.folder import METRICS
+from pdual.runtime.storage.records import Metrics, Recovery
 
 #: Rows at the cap that are listed.
 LISTED = 60

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pdual.runtime.records import LogLine, Metrics, RunRecord
+from pdual.runtime.storage.records import LogLine, Metrics, RunRecord
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from pdual.reporting.facts import Curve, RunFacts, Scores
-from pdual.runtime.records import RANGE, LogLine
+from pdual.runtime.storage.records import RANGE, LogLine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from pdual.reporting import figures
 from pdual.reporting.facts import RunFacts, Sketch
 from pdual.reporting.svg import inlined
 from pdual.reporting.tails import CVAR
-from pdual.runtime.records import RANGE, SplitMetrics
+from pdual.runtime.storage.records import RANGE, SplitMetrics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from pdual.compiler.layout import Layout, PartLayout, Sense
 from pdual.reporting.facts import AtCap, Curve, Tail
-from pdual.runtime.data import Table
-from pdual.runtime.metrics import Measured
-from pdual.runtime.profile import address, factors, families, unit
+from pdual.runtime.data.tables import Table
+from pdual.runtime.evaluation.metrics import Measured
+from pdual.runtime.evaluation.violations import address, factors, families, unit
 
 #: The share of the worst rows that ``cvar`` is the mean of.
 CVAR = 0.05

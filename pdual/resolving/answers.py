@@ -20,7 +20,7 @@ class Answers:
     """
 
     def __init__(self, found: Restored, data: str, plan: Plan) -> None:
-        from pdual.runtime.execute import versions
+        from pdual.runtime.runs.execute import versions
 
         record = found.record
         self._folder = found.folder

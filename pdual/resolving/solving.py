@@ -11,9 +11,9 @@ from pdual.resolving.plan import Answer
 if TYPE_CHECKING:
     from pdual.resolving.plan import Asked, Plan
     from pdual.restoring import Restored
-    from pdual.runtime.lanes import Lane
-    from pdual.runtime.problem import Problem
-    from pdual.runtime.run import Run
+    from pdual.runtime.training.problem import Problem
+    from pdual.runtime.training.run import Run
+    from pdual.runtime.training.training_sets import Lane
 
 
 class Resolve:
@@ -30,9 +30,9 @@ class Resolve:
         """What comes of it; None where it was cut."""
         import torch
 
-        from pdual.runtime.extended import Extended
-        from pdual.runtime.prepare import prepare
-        from pdual.runtime.solver import solve
+        from pdual.runtime.data.extended import Extended
+        from pdual.runtime.training.prepare import prepare
+        from pdual.runtime.training.solver import solve
 
         torch.set_num_threads(self._found.record.threads)
         torch.manual_seed(asked.seed)
@@ -50,8 +50,8 @@ class Resolve:
     def _violation(self, run: Run, asked: Asked) -> float:
         import torch
 
-        from pdual.runtime.evaluation import evaluate
-        from pdual.runtime.profile import Profile
+        from pdual.runtime.evaluation.evaluate import evaluate
+        from pdual.runtime.evaluation.violations import Profile
 
         lane = next(lane for lane in run.lanes if lane.name == self._lane.name)
         ids = torch.tensor(asked.rows, dtype=torch.long, device=lane.train_ids.device)
@@ -60,8 +60,8 @@ class Resolve:
 
     def _of_rows(self, run: Run) -> float:
         """The objective's mean over the rows that the run was trained on; 0 where it has none."""
-        from pdual.runtime.evaluation import evaluate
-        from pdual.runtime.metrics import objective
+        from pdual.runtime.evaluation.evaluate import evaluate
+        from pdual.runtime.evaluation.metrics import objective
 
         total = 0.0
         if self._found.run.options.feasibility:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 from hypothesis import HealthCheck, Phase
 
-from pdual.runtime.context import Progress
+from pdual.runtime.data.context import Progress
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.subject import Fallen, Subject, Undefined
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from pdual.dsl.declarations.signature import Output, Signature, part_names
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, Kind, MemberFeatures, RaggedAxis, SetAxis
-from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.data import Ragged
+from pdual.runtime.data.tables import Ragged
+from pdual.runtime.models.interface import ModelOutput
 from pdual.verifying.case import RowsCase, Value, flat
 from pdual.verifying.drawing import Drawing, nested
 

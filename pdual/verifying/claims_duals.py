@@ -15,15 +15,15 @@ from torch import Tensor, nn
 
 from pdual.dsl.declarations.optimisers import OptimiserSettings, SgdSettings
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.data.features import FeatureCache, Features
 from pdual.runtime.duals.fixed import PenaltyStore
 from pdual.runtime.duals.hybrid import HybridStore
 from pdual.runtime.duals.pointwise import PointwiseStore
 from pdual.runtime.duals.regression import RMS_FLOOR, SATURATION, VARIANCE_FLOOR, Fitting, RegressionStore
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
-from pdual.runtime.features import FeatureCache, Features
-from pdual.runtime.lagrangian import Lagrangian
-from pdual.runtime.profile import is_at_cap
+from pdual.runtime.evaluation.violations import is_at_cap
+from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.dual_numbers import WIDTH, Numbers, clip, doubles, over_plans, same

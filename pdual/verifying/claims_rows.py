@@ -15,8 +15,8 @@ from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.compiler.row_ranges import RowWalk
 from pdual.dsl import typed
-from pdual.runtime.averages import means_of
-from pdual.runtime.row_facts import columns
+from pdual.runtime.data.row_facts import columns
+from pdual.runtime.training.averages import means_of
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.ranges import values_of_nodes

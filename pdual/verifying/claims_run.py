@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pdual.compiler.layout import Sense
 from pdual.compiler.program import Evaluation
-from pdual.runtime.data import Ragged, RowBatch
+from pdual.runtime.data.tables import Ragged, RowBatch
 from pdual.verifying.case import RowsCase, flat
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.claims_rows import agree_objective, agree_rows, over_rows

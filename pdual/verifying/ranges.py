@@ -16,7 +16,7 @@ from pdual.compiler.graph import DataGraph
 from pdual.compiler.ir import Node, Scalar, topological
 from pdual.compiler.walk import Walk
 from pdual.dsl.types import FixedAxis, SetAxis
-from pdual.runtime.data import Ragged
+from pdual.runtime.data.tables import Ragged
 from pdual.verifying.calls import Calls
 from pdual.verifying.case import RowsCase
 from pdual.verifying.subject import Subject

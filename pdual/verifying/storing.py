@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pdual.dsl.diagnostics import refuse
-from pdual.runtime.outputs import check_new, write_whole
+from pdual.runtime.storage.outputs import check_new, write_whole
 from pdual.verifying.attack import Counterexample
 from pdual.verifying.claim import Case
 from pdual.verifying.claims import CLAIMS

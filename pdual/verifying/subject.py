@@ -34,7 +34,7 @@ from pdual.compiler.program import Evaluation, Program
 from pdual.compiler.walk import Walk
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, Kind
-from pdual.runtime.data import RowBatch, with_groups
+from pdual.runtime.data.tables import RowBatch, with_groups
 from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, OtherCalls, column
 from pdual.verifying.case import RowsCase
 from pdual.verifying.drawing import ROWS, Drawing

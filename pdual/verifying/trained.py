@@ -19,8 +19,8 @@ from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.types import ArrayType, Kind
 from pdual.restoring import Restored
-from pdual.runtime.data import Ragged, RowBatch
-from pdual.runtime.lanes import Lane
+from pdual.runtime.data.tables import Ragged, RowBatch
+from pdual.runtime.training.training_sets import Lane
 from pdual.verifying.calls import Answer, column
 from pdual.verifying.case import Value
 from pdual.verifying.subject import Undefined

@@ -1,1 +1,1 @@
-"""How data sources draw their rows with the multipliers these have."""
+"""Drawings of rows with their multipliers."""

@@ -14,7 +14,7 @@ from pdual.compiler.layout import Layout, PartLayout, Sense
 from pdual.dsl import typed
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
-from pdual.runtime.data import Table
+from pdual.runtime.data.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

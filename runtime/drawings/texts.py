@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from pdual.runtime.drawings.answers import LONGEST as LONGEST_ANSWER
-from pdual.runtime.drawings.answers import answered
+from pdual.packs.language.answers import LONGEST as LONGEST_ANSWER
+from pdual.packs.language.answers import answered
 from pdual.runtime.drawings.drawing import Drawing, Quotations, RowsToDraw
 
 #: Rows that are quoted of either end, and characters of a text.

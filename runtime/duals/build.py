@@ -13,7 +13,9 @@ from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.diagnostics import refuse
-from pdual.runtime.data import Table
+from pdual.runtime.data.features import Features
+from pdual.runtime.data.sampling import generator
+from pdual.runtime.data.tables import Table
 from pdual.runtime.duals.fixed import PenaltyStore
 from pdual.runtime.duals.formula import FormulaStore
 from pdual.runtime.duals.hybrid import HybridStore
@@ -24,11 +26,9 @@ from pdual.runtime.duals.pointwise import PointwiseStore
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
-from pdual.runtime.features import Features
-from pdual.runtime.lagrangian import Lagrangian
-from pdual.runtime.optimisers import trainable
-from pdual.runtime.problem import Block, Problem
-from pdual.runtime.sampling import generator
+from pdual.runtime.optimisation.lagrangian import Lagrangian
+from pdual.runtime.optimisation.optimisers import trainable
+from pdual.runtime.training.problem import Block, Problem
 
 
 def build_multipliers(
@@ -136,7 +136,7 @@ class _Builder:
         return tuple(value.shape[1:])
 
     def _build(self, use: ArchitectureUse, signature: Signature) -> nn.Module:
-        from pdual.runtime.architectures.build import build_model
+        from pdual.runtime.models.build import build_model
 
         sizes: Mapping[str, int] = self._problem.sizes
         return build_model(use, signature, sizes, self._problem.knowns, len(self._table))

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.runtime.data.features import Features
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
-from pdual.runtime.features import Features
 
 
 class PenaltyStore(DualStore):

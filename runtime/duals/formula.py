@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from pdual.runtime.data import Table
+from pdual.runtime.data.features import Features
+from pdual.runtime.data.tables import Table
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds
-from pdual.runtime.features import Features
 
 
 class FormulaStore(RegressionStore):

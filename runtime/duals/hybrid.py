@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.runtime.data.features import Features
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.shared import mean_relaxed
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
-from pdual.runtime.features import Features
 
 
 class HybridStore(DualStore):

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.runtime.data.features import Features
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds, Reading
-from pdual.runtime.features import Features
 
 
 class LearnedStore(RegressionStore):

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from pdual.compiler.layout import Layout
 from pdual.compiler.program import DualPlan
+from pdual.runtime.data.features import Features
 from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
-from pdual.runtime.evaluation import Pass
-from pdual.runtime.features import Features
-from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.optimisation.lagrangian import Lagrangian
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import ArrayType, FixedAxis, Kind
-from pdual.runtime.features import FeatureCache, Features
+from pdual.runtime.data.features import FeatureCache, Features
 
 #: How an architecture is built: its use and the signature it serves.
 Build = Callable[[ArchitectureUse, Signature], nn.Module]

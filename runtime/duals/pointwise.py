@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pdual.runtime.data.features import Features
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
-from pdual.runtime.features import Features
-from pdual.runtime.memory import check_room
+from pdual.runtime.system.memory import check_room
 
 
 class RowTable:

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.runtime.data.features import FeatureCache, Features
+from pdual.runtime.data.sampling import Draw, RowStream
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
-from pdual.runtime.features import FeatureCache, Features
-from pdual.runtime.optimisers import Driver, trainable
-from pdual.runtime.sampling import Draw, RowStream
+from pdual.runtime.optimisation.optimisers import Driver, trainable
 
 #: A column whose targets are all but 0 is not divided by less than this share of the largest column's RMS.
 RMS_FLOOR = 0.01

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.runtime.features import FeatureCache, Features
+from pdual.runtime.data.features import FeatureCache, Features
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Builders of data and of known structure."""
+"""Rows of the user's own files."""

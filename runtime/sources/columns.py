@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
-from pdual.runtime.memory import check_room
 from pdual.runtime.sources.array_files import DAMAGED, DENSEST, HEAD, Arrays
 from pdual.runtime.sources.scalars import Coarse
 from pdual.runtime.sources.text_files import json_lines, separated
+from pdual.runtime.system.memory import check_room
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 

@@ -11,7 +11,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from pdual.dsl.diagnostics import refuse
-from pdual.runtime.context import Progress, SourceContext
+from pdual.runtime.data.context import Progress, SourceContext
 
 TIMEOUT = 20.0  # seconds without a byte before the next mirror is asked
 _PIECE = 1 << 16

@@ -18,16 +18,16 @@ from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
-from pdual.runtime.context import SourceContext
-from pdual.runtime.data import ColumnTable
-from pdual.runtime.group_table import coded
-from pdual.runtime.limits import bounds_of, limits_of, rows_named
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.groups import coded
+from pdual.runtime.data.limits import bounds_of, limits_of, rows_named
+from pdual.runtime.data.standards import learned, standardised
+from pdual.runtime.data.tables import ColumnTable
 from pdual.runtime.sources import scalars
 from pdual.runtime.sources.array_files import DAMAGED
 from pdual.runtime.sources.columns import Columns, read_columns, unreadable
 from pdual.runtime.sources.divide import divide
 from pdual.runtime.sources.words import advice
-from pdual.runtime.standards import learned, standardised
 
 _REAL = (Kind.REAL, Kind.COMPLEX)  # of a complex field, one of its parts
 

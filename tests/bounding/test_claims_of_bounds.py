@@ -26,7 +26,7 @@ from pdual.compiler.compile import lower
 from pdual.dsl.operations.operation import Curvature
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.optimisation.lagrangian import Lagrangian
 
 Values: TypeAlias = Mapping[str, NDArray[Any]]
 Piece: TypeAlias = tuple[str, Callable[[Values], NDArray[Any]]]

@@ -20,8 +20,8 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse, GivenField, Settings
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import REAL, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
-from pdual.runtime.architectures.build import build_model
-from pdual.runtime.architectures.mlp import ACTIVATIONS
+from pdual.runtime.models.build import build_model
+from pdual.runtime.models.mlp import ACTIVATIONS
 
 ROWS = 7
 SIGNS = torch.tensor(list(itertools.product([1.0, -1.0], repeat=ROWS)), dtype=torch.float64)

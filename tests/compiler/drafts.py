@@ -28,8 +28,8 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.dsl.typed import TypedExpression, TypedFamily
 from pdual.dsl.types import ArrayType, RecordType, Type
-from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.data import Ragged
+from pdual.runtime.data.tables import Ragged
+from pdual.runtime.models.interface import ModelOutput
 
 Models = Callable[[str, tuple[Any, ...]], Any]
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.types import ArrayType, Kind, RaggedAxis
-from pdual.runtime.data import Ragged
+from pdual.runtime.data.tables import Ragged
 
 
 def parts_of(name: str, values: Sequence[Any], kind: ArrayType) -> dict[str, Any]:

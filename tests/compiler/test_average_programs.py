@@ -19,8 +19,8 @@ from pdual.compiler.interpreter import Environment, EvaluationError, RowValues, 
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.averages import means_of
+from pdual.runtime.models.interface import ModelOutput
+from pdual.runtime.training.averages import means_of
 
 SPEC = """
 problem averages "affine in means"

@@ -21,8 +21,8 @@ from pdual.compiler.program import MEMBERS, PRESENT, ROWS, Evaluation
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.architectures.interface import ModelOutput
-from pdual.runtime.sampling import members_of
+from pdual.runtime.data.sampling import members_of
+from pdual.runtime.models.interface import ModelOutput
 
 SPEC = """
 problem p "groups"

@@ -9,7 +9,7 @@ from pdual.compiler.assemble import assemble
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput
 
 SPEC = """
 problem join "a join by a field"

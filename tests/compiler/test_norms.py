@@ -10,8 +10,8 @@ from torch import nn
 
 from pdual.compiler.assemble import data_free_terms
 from pdual.dsl.spans import Source
-from pdual.runtime.context import SourceContext
-from pdual.runtime.optimisers import Driver
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.optimisation.optimisers import Driver
 from pdual.understanding import understand
 
 SPEC = """problem p "norms"

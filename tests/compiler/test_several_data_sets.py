@@ -12,7 +12,7 @@ from pdual.compiler.assemble import assemble, data_free_terms
 from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput
 
 TWO = """
 problem two "two data sets with a field of one name"

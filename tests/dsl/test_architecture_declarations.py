@@ -10,10 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from pdual.dsl.declarations.architecture import Architecture
-from pdual.dsl.declarations.architecture_causal_lm import CAUSAL_LM, LOGIT_GAP, LOGITS, LOGPROBS, CausalLmSettings
 from pdual.dsl.declarations.architecture_cnn import CNN, CnnSettings
 from pdual.dsl.declarations.architecture_gnn import GNN, GnnSettings
-from pdual.dsl.declarations.architecture_language import GRAPH_PAIR, GraphPairSettings
 from pdual.dsl.declarations.architecture_plain import (
     FREE,
     LINEAR,
@@ -22,11 +20,6 @@ from pdual.dsl.declarations.architecture_plain import (
     FreeSettings,
     LinearSettings,
     MlpSettings,
-)
-from pdual.dsl.declarations.architecture_power import (
-    POWER_COMPLETED,
-    PowerCompletedSettings,
-    proposal_signature,
 )
 from pdual.dsl.declarations.architecture_preconditioned import PRECONDITIONED, PreconditionedSettings
 from pdual.dsl.declarations.references import ArchitectureUse, GivenField, GivenReference, Settings
@@ -45,6 +38,13 @@ from pdual.dsl.types import (
     RaggedAxis,
     SetAxis,
 )
+from pdual.packs.language.declarations.architecture import CAUSAL_LM, LOGIT_GAP, LOGITS, LOGPROBS, CausalLmSettings
+from pdual.packs.power.declarations.architecture import (
+    POWER_COMPLETED,
+    PowerCompletedSettings,
+    proposal_signature,
+)
+from pdual.packs.workflows.declarations.architecture import GRAPH_PAIR, GraphPairSettings
 
 SIZES = {"bus": 30, "gen": 6, "branch": 41, "class": 10, "dim": 384}
 

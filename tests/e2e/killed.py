@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from pdual.cli.main import perform
-from pdual.runtime import checkpoint, execute, prepared
-from pdual.runtime.checkpoint import FRESH, OLD
-from pdual.runtime.folder import CHECKPOINT, RunFolder
+from pdual.runtime.runs import execute, prepared
+from pdual.runtime.storage import checkpoint
+from pdual.runtime.storage.checkpoint import FRESH, OLD
+from pdual.runtime.storage.folder import CHECKPOINT, RunFolder
 
 COMMAND = ("run", "digits", "--limit", "120", "--quick", "-q", "--out")
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import pdual
-from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput
 
 SPEC = """problem small "A line through points"
 param slack = 9.0

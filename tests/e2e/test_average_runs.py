@@ -8,7 +8,7 @@ import pytest
 from running import say
 
 from pdual.cli.progress import iteration
-from pdual.runtime.records import LogLine
+from pdual.runtime.storage.records import LogLine
 
 SPEC = """problem shares "A fit whose mean is held down, overall and between two groups"
 data people = csv("people.csv", split = [0.8, 0, 0.2]) { x: real, y: real, young: bool }
@@ -171,7 +171,7 @@ def test_an_average_that_is_misspelt_and_one_without_rows(here: Path, capsys: py
     from math import isnan
 
     import pdual
-    from pdual.runtime.expectations import check_expectation
+    from pdual.runtime.evaluation.expectations import check_expectation
 
     text = SPEC.replace("METRIC", "")
     (here / "e.pdual").write_text(f"{text}expect held on people.test: viol(lwo) <= 1\n")
@@ -199,9 +199,9 @@ def test_rows_show_averages(capsys: pytest.CaptureFixture[str]) -> None:
     import torch
 
     from pdual.finding import find
-    from pdual.runtime.averages import means_of
-    from pdual.runtime.context import SourceContext
-    from pdual.runtime.prepare import load_tables, prepare
+    from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.training.averages import means_of
+    from pdual.runtime.training.prepare import load_tables, prepare
     from pdual.understanding import understand
 
     found = find("shares.pdual")

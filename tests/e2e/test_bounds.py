@@ -12,7 +12,7 @@ import torch
 from running import say
 from torch import Tensor
 
-from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.optimisation.lagrangian import Lagrangian
 
 SPEC = """problem qp "a strongly convex parametric problem"
 set i = 0..1

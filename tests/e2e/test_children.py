@@ -35,11 +35,11 @@ solve { outer = OUTER, rho = 20.0, descent = adam(lr = 1e-2, batch = 8, steps = 
 #: References of a grid, solved by joblib's workers for as long as it takes.
 WORKERS = """
 import time
-from pdual.runtime.sources import power_chunks
+from pdual.packs.power.optima import chunks as power_chunks
 power_chunks.solve_chunk = None
 def solved(problem, index, loads, parent=None):
     if parent is not None:
-        from pdual.runtime.sources.power_chunks import _end_with
+        from pdual.packs.power.optima.chunks import _end_with
         _end_with(parent)
     print(index, flush=True)
     time.sleep(600)

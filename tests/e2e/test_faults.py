@@ -18,9 +18,9 @@ import torch
 from running import Said, say
 from safetensors.torch import load_file
 
-from pdual.runtime import folder
-from pdual.runtime.folder import RunFolder
-from pdual.runtime.records import LogLine
+from pdual.runtime.storage import folder
+from pdual.runtime.storage.folder import RunFolder
+from pdual.runtime.storage.records import LogLine
 
 SPEC = """problem small "A curve under a ceiling"
 data points = csv("points.csv", split = [0.8, 0.1, 0.1]) { x: real, y: real }

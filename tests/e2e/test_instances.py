@@ -12,8 +12,8 @@ from running import say
 from pdual.compiler.program import Evaluation
 from pdual.explaining.instances import instances
 from pdual.finding import find
-from pdual.runtime.context import SourceContext
-from pdual.runtime.prepare import load_tables, prepare
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.training.prepare import load_tables, prepare
 from pdual.understanding import understand
 
 

@@ -9,8 +9,8 @@ import pytest
 import pdual
 from pdual.cli.main import perform
 from pdual.dsl.diagnostics import Refusal
-from pdual.runtime import memory
-from pdual.runtime.memory import amount, available, check_room, told_room
+from pdual.runtime.system import memory
+from pdual.runtime.system.memory import amount, available, check_room, told_room
 
 SPEC = """problem large "Much of everything"
 data points = csv("points.csv", split = [0.5, 0.25, 0.25]) {{ x: real, y: real }}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import pdual
-from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput
 
 SPEC = """problem m
 data d { x: real, y: real }

@@ -7,7 +7,7 @@ import pytest
 from pdual.cli import progress as module
 from pdual.cli.output import wants_colour
 from pdual.cli.progress import BarProgress, LineProgress, Silence, Talkative, iteration, progress
-from pdual.runtime.records import FamilyMetrics, LogLine
+from pdual.runtime.storage.records import FamilyMetrics, LogLine
 
 
 class Terminal(io.StringIO):

@@ -10,13 +10,14 @@ from unittest.mock import patch
 import pytest
 from running import hold, say
 
-from pdual.runtime import prepared
-from pdual.runtime.sources.cache import SAMPLES
+from pdual.runtime.runs import prepared
 
 #: As little as shows that a run works.
 SHORT = ("-q",)
 OVERRIDES = {"mnist": ("--limit", "12"), "flora": ("--set", "width=4"), "tofu": ("--limit", "12")}
 NOT_WHOLE = "a sample, not the whole: `"
+
+PIPELINES = Path(__file__).parents[2] / "packs/workflows/samples/flora/Pipelines"
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +39,7 @@ def _fresh_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def _small_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pdual.runtime.architectures import language_sample
+    from pdual.packs.language.models import sample as language_sample
 
     monkeypatch.setattr(language_sample, "STEPS", 3)
     monkeypatch.setattr(language_sample, "WORDS", 300)
@@ -156,7 +157,7 @@ def test_a_run_of_the_whole_never_goes_on_with_a_sample(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "data" / "flora").mkdir(parents=True)
-    (tmp_path / "data" / "flora" / "Coding-GD").symlink_to(SAMPLES / "flora" / "Pipelines")
+    (tmp_path / "data" / "flora" / "Coding-GD").symlink_to(PIPELINES)
     monkeypatch.setenv("PDUAL_DATA", str(tmp_path / "data"))
     lines, told = quick(capsys, "flora")
     assert not lines[0].startswith(NOT_WHOLE)

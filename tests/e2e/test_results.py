@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from pdual.cli.results import _column, relation
-from pdual.runtime.expectations import Expectation
-from pdual.runtime.records import Above, SplitMetrics, SplitViolation, Spread, Summary, ViolationMetrics
+from pdual.runtime.evaluation.expectations import Expectation
+from pdual.runtime.storage.records import Above, SplitMetrics, SplitViolation, Spread, Summary, ViolationMetrics
 
 
 def violation(unit: str, **further: ViolationMetrics) -> SplitViolation:

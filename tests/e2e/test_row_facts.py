@@ -101,7 +101,7 @@ def test_constraints_without_an_entry(constraint: str, capsys, here: Path) -> No
 def test_a_large_program_is_looked_at_on_some_rows(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at before training is bounded, and the message says which rows were."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pdual.runtime.row_facts._LOOKS", 1_000)
+    monkeypatch.setattr("pdual.runtime.data.row_facts._LOOKS", 1_000)
     (tmp_path / "dense.pdual").write_text(
         """problem dense "a product of every two numbers of a row"
 set s = 0..9

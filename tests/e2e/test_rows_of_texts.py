@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,9 @@ import numpy as np
 import pytest
 import torch
 from running import say
+from small_language import PAIRS, VOCABULARY, ByHand, made, write_base, write_rows
 
 import pdual
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "runtime"))
-
-from small_language import PAIRS, VOCABULARY, ByHand, made, write_base, write_rows
 
 SPEC = """problem small "Forget some answers"
 param base = "BASE"

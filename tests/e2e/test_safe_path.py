@@ -80,8 +80,8 @@ print("@", json.dumps(codes))
 WORKERS = """
 import numpy as np
 from pathlib import Path
-from pdual.runtime.sources import power_chunks
-from pdual.runtime.context import Progress
+from pdual.packs.power.optima import chunks as power_chunks
+from pdual.runtime.data.context import Progress
 def solved(problem, index, loads, parent=None):
     import casadi, random, logging, decimal
     return index, 7
@@ -158,7 +158,7 @@ def test_settings_of_the_solver_that_lie_beside_a_spec_are_not_read(here: Path) 
     """IPOPT reads `ipopt.opt` in the current folder unless it is told not to: tolerances, files to write, libraries to load."""
     (here / "ipopt.opt").write_text("output_file written.txt\nfile_print_level 5\n")
     script = (
-        "from pdual.runtime.sources.power_optimum import _ipopt, _OPTIONS\n"
+        "from pdual.packs.power.optima.optimum import _ipopt, _OPTIONS\n"
         "import casadi\n"
         "from types import SimpleNamespace\n"
         "x = casadi.SX.sym('x')\n"

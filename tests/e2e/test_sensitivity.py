@@ -11,8 +11,8 @@ from running import say
 
 import pdual
 from pdual.restoring import restored
-from pdual.runtime.data import ColumnTable
-from pdual.runtime.extended import Extended
+from pdual.runtime.data.extended import Extended
+from pdual.runtime.data.tables import ColumnTable
 from pdual.sensitivity import Plan, sensitivity
 
 SPEC = """problem lever "The smallest slope that lifts every row"

@@ -147,7 +147,7 @@ def test_another_process(spec: Path, method: str) -> None:
 
 
 def test_a_child_of_a_thread_that_solves_is_not_held_up() -> None:
-    from pdual.runtime import setting
+    from pdual.runtime.system import setting
 
     held, done = threading.Event(), threading.Event()
 

@@ -23,7 +23,7 @@ import pdual
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import ArrayType, Kind
-from pdual.runtime.standards import learned
+from pdual.runtime.data.standards import learned
 
 ROWS = 40
 RANDOM = np.random.default_rng(3)

@@ -19,7 +19,7 @@ from pdual.cli.sweep import lines
 from pdual.recovering import Against, Capacity
 from pdual.restoring import restored
 from pdual.runtime.duals.build import fit_positions
-from pdual.runtime.records import Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
+from pdual.runtime.storage.records import Metrics, MultiplierMetrics, Recovery, SplitMetrics, Timing
 from pdual.sweeping import Ended, Trial, trials
 
 SPEC = """problem small "A curve whose bound is a parameter"

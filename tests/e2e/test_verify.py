@@ -16,7 +16,7 @@ import pdual.dsl.operations.interval as interval_module
 from pdual.dsl.operations import OPERATIONS
 from pdual.finding import shipped_specs
 from pdual.runtime.duals.shared import SharedStore
-from pdual.runtime.lagrangian import Lagrangian
+from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase, RowsCase
 from pdual.verifying.claims import CLAIMS
 

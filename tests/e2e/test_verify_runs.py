@@ -12,7 +12,7 @@ from running import say
 from torch import nn
 
 import pdual
-from pdual.runtime.architectures.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput
 from pdual.verifying.claims import CLAIMS
 from pdual.verifying.subject import Fallen, Subject, Undefined
 

@@ -16,10 +16,10 @@ from pdual.dsl.spans import NOWHERE, Source
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.dsl.visible import visible_lines
-from pdual.runtime.context import SourceContext
-from pdual.runtime.sources.power_checks import check_case
-from pdual.runtime.sources.power_file import read_demands
-from pdual.runtime.sources.power_matpower import read_matpower
+from pdual.packs.power.cases.checks import check_case
+from pdual.packs.power.cases.matpower import read_matpower
+from pdual.packs.power.optima.file import read_demands
+from pdual.runtime.data.context import SourceContext
 from pdual.runtime.sources.table import Fields, read_fields
 
 #: Seconds of the processor that one file may take.

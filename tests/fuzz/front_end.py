@@ -15,7 +15,7 @@ from pdual.explaining.collect import explanation
 from pdual.explaining.mathematics import mathematics
 from pdual.explaining.render import render
 from pdual.explaining.stages import stage_of
-from pdual.runtime.context import SourceContext
+from pdual.runtime.data.context import SourceContext
 from pdual.understanding import understand
 
 #: Seconds of the processor that one text may take.

@@ -168,7 +168,7 @@ def test_a_damaged_folder_surprises_no_command(
 def test_damaged_files_are_read_or_refused(whole: Path, tmp_path: Path) -> None:
     """Many more of them, without the work of a command: every file is what it was written as, or a Refusal."""
     from pdual.dsl.diagnostics import Refusal
-    from pdual.runtime.folder import RunFolder
+    from pdual.runtime.storage.folder import RunFolder
 
     saved = {name: (whole / "run" / name).read_bytes() for name in FILES if (whole / "run" / name).exists()}
     (tmp_path / "checkpoint").mkdir()

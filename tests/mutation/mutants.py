@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TARGETS = (
     *(f"dsl/operations/{name}.py" for name in ("arithmetic", "complex_numbers", "elementary", "logic", "losses", "reductions")),
     *(f"dsl/operations/{name}.py" for name in ("interval", "backwards", "rules")),
-    "runtime/lagrangian.py",
+    "runtime/optimisation/lagrangian.py",
     *(f"runtime/duals/{name}.py" for name in ("pointwise", "shared", "hybrid", "fixed", "store", "regression", "learned")),
 )  # fmt: skip
 #: What is tried, by where the file is, in this order; ``verify`` after what is nearest to the file: the answer is the same, and comes sooner.
@@ -44,7 +44,7 @@ SUITE = {
         "tests/dsl/test_contraction.py", "tests/dsl/test_interval.py", "tests/compiler/test_prediction.py", "tests/compiler/test_ranges.py",
         "tests/compiler/test_agreement.py",
     ),
-    "runtime": ("tests/runtime/test_lagrangian.py", "tests/runtime/test_duals.py", "tests/compiler/test_agreement.py"),
+    "runtime": ("tests/runtime/optimisation/test_lagrangian.py", "tests/runtime/duals/test_duals.py", "tests/compiler/test_agreement.py"),
     "pdual": ("tests/e2e/test_bounds.py", "tests/bounding/test_claims_of_bounds.py", "tests/e2e/test_bounds_of_runs.py"),
 }  # fmt: skip
 NEAREST = {"dsl": 5, "runtime": 2, "pdual": 0}

@@ -14,11 +14,11 @@ from pdual.compiler.program import DualPlan, Evaluation, Program
 from pdual.dsl.declarations.optimisers import AdamSettings, SgdSettings
 from pdual.dsl.declarations.references import ArchitectureUse, OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.runtime.data import ColumnTable
-from pdual.runtime.problem import Block, Options, Problem
-from pdual.runtime.records import LogLine, RunRecord
-from pdual.runtime.run import Run
-from pdual.runtime.solver import solve
+from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.storage.records import LogLine, RunRecord
+from pdual.runtime.training.problem import Block, Options, Problem
+from pdual.runtime.training.run import Run
+from pdual.runtime.training.solver import solve
 
 Body = Callable[[Tensor, Mapping[str, Tensor]], tuple[Tensor | None, Tensor, Tensor | None]]
 

@@ -13,8 +13,8 @@ from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Sense
 from pdual.dsl.spans import Source
 from pdual.finding import find
-from pdual.runtime.context import SourceContext
-from pdual.runtime.data import ColumnTable
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.tables import ColumnTable
 from pdual.runtime.drawings.drawing import Picture, Quotations, drawings, priced
 from pdual.understanding import understand
 

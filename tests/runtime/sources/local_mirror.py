@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pdual.runtime.context import Progress
+from pdual.runtime.data.context import Progress
 
 
 @dataclass

@@ -12,9 +12,9 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
-from pdual.runtime.context import SourceContext
-from pdual.runtime.data import Table
-from pdual.runtime.prepare import load_tables
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.tables import Table
+from pdual.runtime.training.prepare import load_tables
 
 HEAD = 'problem p "t"\n'
 REST = (

@@ -11,7 +11,7 @@ import pytest
 from local_mirror import Heard, serving
 from power_oracle import refused
 
-from pdual.runtime.context import Progress, SourceContext
+from pdual.runtime.data.context import Progress, SourceContext
 from pdual.runtime.sources.download import ByHand, Published, download
 
 CONTENT = bytes(range(256)) * 1000

@@ -17,7 +17,7 @@ import torch
 from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.typed import TypedField
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf
-from pdual.runtime.context import SourceContext
+from pdual.runtime.data.context import SourceContext
 from pdual.runtime.sources.columns import _check_claim
 from pdual.runtime.sources.table import read_fields
 
@@ -398,7 +398,7 @@ def test_a_parquet_file_that_claims_more_rows_than_memory_holds(
     import pyarrow
     from pyarrow import parquet
 
-    from pdual.runtime import memory
+    from pdual.runtime.system import memory
 
     parquet.write_table(pyarrow.table({"x": [0.0] * 1000}), tmp_path / "a.parquet")
     monkeypatch.setattr(memory, "available", lambda: 1000)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pdual.dsl.declarations.splits import split_sizes
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
-from pdual.runtime.context import SourceContext
-from pdual.runtime.data import Table
-from pdual.runtime.prepare import load_tables
+from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.split_groups import split_warnings
+from pdual.runtime.data.tables import Table
 from pdual.runtime.sources.divide import divide
-from pdual.runtime.split_groups import split_warnings
+from pdual.runtime.training.prepare import load_tables
 
 SPEC = """problem p "t"
 set side = {{ left, right }}

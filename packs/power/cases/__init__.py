@@ -1,0 +1,1 @@
+"""Grids from the files of MATPOWER and PGLib-OPF."""

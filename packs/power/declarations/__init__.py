@@ -1,0 +1,1 @@
+"""What a spec may name of power grids."""

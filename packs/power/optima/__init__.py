@@ -1,0 +1,1 @@
+"""Demands on a grid and the optimum of each."""

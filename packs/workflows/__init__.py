@@ -1,0 +1,1 @@
+"""Agentic workflows and the tasks that they solve."""

@@ -1,0 +1,1 @@
+"""Pairs of workflows and tasks, and embeddings of their texts."""

@@ -1,0 +1,1 @@
+"""Rows in memory: tables, groups, samples, and how they are drawn."""

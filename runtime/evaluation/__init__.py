@@ -1,0 +1,1 @@
+"""Passes over rows, and what is measured of them."""

@@ -1,0 +1,44 @@
+"""Constraints on averages as the numbers of ``metrics.json`` and of the log."""
+
+from __future__ import annotations
+
+from pdual.runtime.evaluation.metrics import family_metrics
+from pdual.runtime.evaluation.violations import unit
+from pdual.runtime.storage.records import AverageMetrics, FamilyMetrics
+from pdual.runtime.training.averages import MeasuredAverages
+
+
+def average_metrics(measured: MeasuredAverages | None) -> dict[str, AverageMetrics]:
+    """Every part whose means have rows, by name (``kept``, ``level.lower``)."""
+    if measured is None:
+        return {}
+    plan, profile = measured.plan, measured.profile
+    found = {}
+    for column, part in enumerate(plan.layout.parts):
+        if not bool(profile.live[0, column]):
+            continue
+        held = profile.multipliers is not None and any(
+            column in item.columns for item in plan.duals if item.kind != "none"
+        )
+        multiplier = float(profile.multipliers[0, column]) if held and profile.multipliers is not None else None
+        found[part.name] = AverageMetrics(
+            residual=float(measured.found.residuals[0, column]) * part.scale[0],
+            means=tuple(float(measured.means[data][place]) for data, place in plan.reads[column]),
+            unit=unit(part),
+            violation=float(profile.violation[0, column]),
+            violated=bool(profile.violated[0, column]),
+            multiplier=multiplier,
+            price=None if multiplier is None else multiplier * plan.multiplier_units[column],
+            at_cap=None if not held or profile.at_cap is None else bool(profile.at_cap[0, column]),
+        )
+    return found
+
+
+def average_families(measured: MeasuredAverages | None) -> dict[str, FamilyMetrics]:
+    """The same as families with one entry on one row, where all their parts are there."""
+    if measured is None:
+        return {}
+    live = {part.family: True for part in measured.plan.layout.parts}
+    for column, part in enumerate(measured.plan.layout.parts):
+        live[part.family] &= bool(measured.profile.live[0, column])
+    return {name: found for name, found in family_metrics(measured.profile).items() if live[name]}

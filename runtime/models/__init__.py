@@ -1,0 +1,1 @@
+"""Architectures of no domain, and how every model is called."""

@@ -1,0 +1,1 @@
+"""The augmented Lagrangian and the steps of the weights."""

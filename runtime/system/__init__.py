@@ -1,0 +1,1 @@
+"""Processes, memory and networks."""

@@ -1,0 +1,100 @@
+"""The loss of one primal step: the mean objective plus the mean augmented Lagrangian of a row, and that of averages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pdual.compiler.program import Evaluation
+from pdual.dsl.diagnostics import refuse
+from pdual.runtime.data.tables import RowBatch
+from pdual.runtime.optimisation.optimisers import Driver
+from pdual.runtime.training.averages import Averages
+from pdual.runtime.training.problem import Options, Term
+from pdual.runtime.training.training_sets import Lane
+
+
+class Drawn(NamedTuple):
+    """A batch of one data set, the weights of its rows (None where all are 1), and what its program says of it."""
+
+    lane: Lane
+    rows: RowBatch
+    weights: Tensor | None
+    found: Evaluation
+
+
+def draw(lane: Lane, precision: AbstractContextManager[object]) -> Drawn:
+    """The next batch of a data set, evaluated for training."""
+    rows, weights = lane.draw()
+    with precision:
+        return Drawn(lane, rows, weights, Evaluation(*lane.train(rows.values, rows.ids)))
+
+
+def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options, warming_up: bool) -> Tensor | None:
+    """An unbiased estimate of what is minimised, None where there is nothing; multipliers are 0 while ``warming_up``."""
+    total: Tensor | None = None
+    slopes: Mapping[str, Tensor] = {}
+    if averages is not None and averages.data:
+        slopes, total = averages.slopes(drawn, warming_up)
+    for item in drawn:
+        value = _rows(item, slopes.get(item.lane.name), options, warming_up)
+        if value is not None:
+            total = added(total, value / item.lane.stream.rows_per_step)
+        grouped = item.found.group_objective
+        if grouped is not None and not options.feasibility:
+            total = added(total, grouped.to(options.dtype).sum() / item.lane.stream.groups_per_step)
+    return total
+
+
+def _rows(item: Drawn, slopes: Tensor | None, options: Options, warming_up: bool) -> Tensor | None:
+    """Objective, augmented Lagrangian and share in the averages of all rows of a batch, at their weights; None without any."""
+    multipliers, found, rows, weights = item.lane.multipliers, item.found, item.rows, item.weights
+    value: Tensor | None = None
+    if multipliers.active:
+        current = (
+            multipliers.zeros(len(rows.ids)) if warming_up else multipliers.read(rows.ids, found.features, rows.values)
+        )
+        value = multipliers.total(found.residuals.to(options.dtype), current, weights)
+    if slopes is not None:
+        assert found.averaged is not None
+        value = added(value, _weighted(found.averaged.to(options.dtype) @ slopes, weights))
+    if found.objective is not None and not options.feasibility:
+        value = added(value, _weighted(found.objective.to(options.dtype), weights))
+    return value
+
+
+def _weighted(values: Tensor, weights: Tensor | None) -> Tensor:
+    return values.sum() if weights is None else torch.dot(values, weights.to(values))
+
+
+def added(total: Tensor | None, term: Tensor) -> Tensor:
+    """A sum, of which there may be nothing yet."""
+    return term if total is None else total + term
+
+
+def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: Driver) -> list[Term]:
+    """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""
+    follow = []
+    for term in terms:
+        norms = term.norms or {}
+        weights = [weight for name in norms for weight in models[name].parameters()]
+        if not weights or not driver.holds(weights):
+            follow.append(term)
+            continue
+        for name, factor in norms.items():
+            driver.decay(models[name].parameters(), factor)
+    return follow
+
+
+def follow(loss: Tensor) -> None:
+    """Add the gradient of a loss. Raises PD611 where a module from Python lets it have none."""
+    try:
+        loss.backward()  # type: ignore[no-untyped-call]
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise refuse("PD611", reason=str(error).splitlines()[0].split(" Hint:")[0].rstrip(".")) from error
