@@ -11,8 +11,8 @@ from turns import Step
 from pdual.compiler.graph import Graph
 from pdual.finding import find
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.training.solver import Solver
 from pdual.understanding import understand
 

@@ -25,8 +25,8 @@ from compiled import prepared
 from pdual.compiler.graph import Graph
 from pdual.packs.language.evaluations.drift import divergence, scores
 from pdual.runtime.evaluation.context import EvaluationContext
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.records import LogLine
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.solver import Solver
 
 

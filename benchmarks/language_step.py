@@ -32,7 +32,7 @@ from hand_tofu import Training
 from tofu_step import loss_of, texts
 from turns import ratio
 
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 
 #: Rows of each data set in a step.
 BATCH = 8

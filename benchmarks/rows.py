@@ -30,8 +30,8 @@ from turns import Step, once, ratio, timed, turns
 
 from pdual.dsl.spans import Source
 from pdual.runtime.data.tables import ColumnTable
-from pdual.runtime.training.prepare import prepare
-from pdual.runtime.training.problem import Options
+from pdual.runtime.problem.prepare import prepare
+from pdual.runtime.problem.problem import Options
 from pdual.runtime.training.solver import Solver
 from pdual.understanding import understand
 

@@ -25,7 +25,7 @@ from hand_tofu import Training
 from turns import shown, turns
 
 from pdual.compiler.program import Evaluation
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 from pdual.runtime.training.solver import Solver
 
 

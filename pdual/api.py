@@ -20,7 +20,7 @@ from pdual.errors import told, warn
 from pdual.finding import find
 from pdual.nesting import nesting
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.runs.options import RunOptions
+from pdual.runtime.problem.options import RunOptions
 from pdual.understanding import Understood, check_data, understand
 
 if TYPE_CHECKING:

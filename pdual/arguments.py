@@ -12,7 +12,7 @@ from typing import Any
 
 from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
-from pdual.runtime.runs.options import MOST_SEED, MOST_THREADS, check_whole
+from pdual.runtime.problem.options import MOST_SEED, MOST_THREADS, check_whole
 from pdual.understanding import ALL
 
 _LOADED = ("params", "data", "models", "dual", "minimize", "overrides")

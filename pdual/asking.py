@@ -16,10 +16,10 @@ from pdual.dsl.diagnostics import Refusal, refuse
 from pdual.dsl.near import nearest
 from pdual.dsl.types import TEXT, ArrayType, GraphType, Kind, MemberOf
 from pdual.runtime.data.tables import ColumnTable, Ragged
+from pdual.runtime.problem.prepare import read_rows
 from pdual.runtime.runs.execute import Outcome
 from pdual.runtime.runs.unseen import look, multiplier_fields, standards_of, text_fields
 from pdual.runtime.system.setting import plain
-from pdual.runtime.training.prepare import check_texts
 from pdual.runtime.training.training_sets import Lane
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def multipliers_of_rows(outcome: Outcome, rows: Any, data: str | None) -> dict[s
     count = len([*columns.values(), *texts.values()][0])
     table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows", texts=texts)
     with plain():
-        check_texts(outcome.graph, {lane.name: table}, outcome.run.problem.models)
+        read_rows(outcome.graph, {lane.name: table}, outcome.run.problem.models)
         found = look(outcome.run, outcome.graph, lane, table, multipliers=True).multipliers
     assert found is not None
     return _by_part(lane.program.layout, found)

@@ -12,7 +12,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Source
 from pdual.recovering import saw, unseen
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.runs.options import RunOptions
+from pdual.runtime.problem.options import RunOptions
 from pdual.understanding import ALL, understand
 
 if TYPE_CHECKING:

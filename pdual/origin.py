@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pdual.dsl.declarations.beside import is_beside
 from pdual.dsl.diagnostics import refuse
-from pdual.runtime.runs.options import RunOptions
+from pdual.runtime.problem.options import RunOptions
 from pdual.understanding import ALL
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.spans import Source
 from pdual.origin import asked_of, check_sent
 from pdual.runtime.data.context import Progress, SourceContext
-from pdual.runtime.runs.options import RunOptions
+from pdual.runtime.problem.options import RunOptions
 from pdual.understanding import Understood, understand
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _restored(
     given: Mapping[str, nn.Module],
     named: Mapping[str, Path],
 ) -> Restored:
+    from pdual.runtime.problem.prepared import prepared
     from pdual.runtime.runs.execute import default_workers, pick_device, solver_options
-    from pdual.runtime.runs.prepared import prepared
     from pdual.runtime.training.solver import restore
 
     options, place = asked_of(folder, record, named)

@@ -51,8 +51,8 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
 
     from pdual.restoring import told_in
     from pdual.runtime.data.features import FeatureCache
-    from pdual.runtime.drawings.drawing import priced
-    from pdual.runtime.evaluation.evaluate import Pass
+    from pdual.runtime.drawings.draw import priced
+    from pdual.runtime.evaluation.result import Pass
     from pdual.runtime.evaluation.violations import Profile, address
 
     with told_in(found.understood.source):
@@ -84,6 +84,7 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
 
 
 def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
+    from pdual.runtime.problem.prepare import read_rows
     from pdual.runtime.runs.unseen import (
         look,
         multiplier_fields,
@@ -92,7 +93,6 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
         standards_of,
         text_fields,
     )
-    from pdual.runtime.training.prepare import check_texts
 
     name = _data_set(found, data)
     lane = next(item for item in found.run.lanes if item.name == name)
@@ -103,7 +103,7 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     own = found.graph.spec.data_set(name)
     needed |= text_fields(graph, own)
     table = read_unseen(found.graph, own, file, needed, found.context, standards_of(lane.table))
-    check_texts(found.graph, {name: table}, found.run.problem.models)
+    read_rows(found.graph, {name: table}, found.run.problem.models)
     return lane, look(found.run, found.graph, lane, table, multipliers)
 
 

@@ -242,7 +242,7 @@ def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, 
     """The groups of a plan, and the plan with its size."""
     import torch
 
-    from pdual.runtime.drawings.drawing import priced
+    from pdual.runtime.drawings.draw import priced
     from pdual.runtime.evaluation.violations import Profile
 
     passed = lane.evaluate(split)

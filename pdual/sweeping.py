@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pdual.compiler.graph import Graph
     from pdual.recovering import Capacity
     from pdual.restoring import Restored
-    from pdual.runtime.runs.options import RunOptions
+    from pdual.runtime.problem.options import RunOptions
     from pdual.runtime.storage.records import Metrics
 
 
@@ -106,7 +106,7 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     from pdual.compiler.sameness import differs
     from pdual.restoring import restored
     from pdual.runtime.data.context import SourceContext
-    from pdual.runtime.runs.prepared import loaded
+    from pdual.runtime.problem.prepared import loaded
 
     whole = restored(reference, named=options.data)
     for graph in graphs:

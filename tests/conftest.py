@@ -10,6 +10,7 @@ from pdual.dsl.depth import make_room
 
 HELPERS = (
     "dsl",
+    "e2e",
     "runtime",
     "runtime/sources",
     *(f"packs/{pack}" for pack in ("images", "language", "power", "workflows")),

@@ -16,8 +16,17 @@ from pdual.dsl.declarations.registry import architectures, evaluations, sources
 from pdual.finding import shipped_specs
 
 ROOT = Path(__file__).parent.parent
-#: Arrows point from right to left.
-LAYERS = ("dsl", "compiler", "runtime", "pdual")
+#: What each layer may import besides itself.
+BELOW: dict[str, tuple[str, ...]] = {
+    "dsl": (),
+    "compiler": ("dsl",),
+    "runtime": ("dsl", "compiler"),
+    "packs": ("dsl", "compiler", "runtime"),
+    "pdual": ("dsl", "compiler", "runtime"),
+}
+LAYERS = tuple(BELOW)
+#: Of the rooms of `runtime`: how many may stand above each other, and how many imports there may be between them.
+FLOORS, ARROWS = 8, 60
 HEAVY = ("torch", "numpy", "sympy", "networkx", "pandas", "scipy", "lark")
 LONGEST = 400
 #: Files that are longer, each with its reason.
@@ -48,8 +57,7 @@ def layer_of(module: str) -> str | None:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_imports_point_one_way(layer: str):
-    rank = LAYERS.index(layer)
-    allowed = set(LAYERS[: rank + 1])
+    allowed = {layer, *BELOW[layer]}
     wrong = []
     for file in modules(layer):
         for name in imported(ast.parse(file.read_text(encoding="utf-8"))):
@@ -178,11 +186,116 @@ def test_nothing_prints_but_the_command_line_and_nothing_evaluates_text(layer: s
 
 
 def test_every_folder_of_modules_is_packaged():
-    import tomllib
-
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        packaged = set(tomllib.load(file)["tool"]["setuptools"]["packages"])
     folders = {module.parent for layer in (*LAYERS, "specs") for module in modules(layer)}
-    names = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    needed = {name if name.split(".")[0] == "pdual" else f"pdual.{name}" for name in names}
-    assert sorted(needed - packaged) == []
+    assert sorted(str(folder) for folder in folders if not (folder / "__init__.py").is_file()) == []
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    name = ".".join(parts if parts[0] == "pdual" else ("pdual", *parts))
+    return name.removesuffix(".__init__")
+
+
+def imports() -> dict[str, set[str]]:
+    """Every module with the modules that it imports, in functions and for types alone, too."""
+    files = {module_of(file): file for layer in LAYERS for file in modules(layer)}
+    return {
+        name: {item for item in imported(ast.parse(file.read_text(encoding="utf-8"))) if item in files} - {name}
+        for name, file in files.items()
+    }
+
+
+def rooms_of(package: str) -> dict[str, set[str]]:
+    """What stands in a package, folders and files, with what else in it each imports."""
+
+    def room(name: str) -> str | None:
+        return name.removeprefix(f"{package}.").partition(".")[0] if name.startswith(f"{package}.") else None
+
+    arrows: dict[str, set[str]] = {}
+    for name, targets in imports().items():
+        if (own := room(name)) is not None:
+            arrows.setdefault(own, set()).update(there for item in targets if (there := room(item)) and there != own)
+    return arrows
+
+
+def floors(arrows: dict[str, set[str]]) -> dict[str, int]:
+    """The floor of each, above all that it imports. What is in a circle has none."""
+    found: dict[str, int] = {}
+    while ready := [name for name, targets in arrows.items() if name not in found and targets <= found.keys()]:
+        found |= {name: 1 + max((found[item] for item in arrows[name]), default=0) for name in ready}
+    return found
+
+
+def test_no_modules_import_each_other():
+    # A package's own file only hands on what stands in it.
+    arrows = {
+        name: {item for item in there if not f"{name}.".startswith(f"{item}.")} for name, there in imports().items()
+    }
+    assert sorted(arrows.keys() - floors(arrows).keys()) == []
+
+
+@pytest.mark.parametrize("package", ["pdual.runtime", "pdual.packs", "pdual.compiler"])
+def test_rooms_do_not_import_each_other(package: str):
+    arrows = rooms_of(package)
+    assert sorted(arrows.keys() - floors(arrows).keys()) == []
+
+
+def test_the_rooms_of_the_runtime_are_few_and_flat():
+    arrows = rooms_of("pdual.runtime")
+    assert max(floors(arrows).values()) <= FLOORS
+    assert sum(map(len, arrows.values())) <= ARROWS
+
+
+def test_packs_do_not_know_each_other():
+    assert {name: there for name, there in rooms_of("pdual.packs").items() if there} == {}
+
+
+#: Runs a list of commands as if no pack were there.
+WITHOUT_PACKS = """
+import importlib.metadata, sys
+
+points = importlib.metadata.entry_points
+importlib.metadata.entry_points = lambda **asked: [] if asked.get("group", "").startswith("pdual.") else points(**asked)
+
+
+class NoPacks:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("pdual.packs"):
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, NoPacks())
+from pdual.cli.main import perform
+
+for arguments in COMMANDS:
+    code = perform(arguments)
+    assert code in (0, 1), (arguments, code)
+"""
+OWN = """problem own "a line below a limit"
+data d = csv("own.csv") { x, y: real }
+model f(x: real) -> real = linear()
+over r in d {
+  let z = f(r.x)
+  minimize (z - r.y)^2
+  subject to limit: z <= 1
+  dual limit = learned(on = r.x)
+}
+solve { outer = 2, descent = adam(steps = 2) }
+"""
+
+
+def test_the_core_runs_without_packs(tmp_path: Path):
+    (tmp_path / "own.pdual").write_text(OWN, encoding="utf-8")
+    (tmp_path / "own.csv").write_text("x,y\n" + "".join(f"{i / 10},{i / 5}\n" for i in range(20)), encoding="utf-8")
+    commands = [
+        ["check", "own.pdual"],
+        ["explain", "own.pdual"],
+        ["run", "own.pdual", "--out", "run", "-q"],
+        ["report", "run"],
+        ["bounds", "run"],
+        ["verify", "own.pdual", "--examples", "2", "-q"],
+    ]
+    script = WITHOUT_PACKS.replace("COMMANDS", repr(commands))
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "run" / "metrics.json").is_file()

@@ -106,8 +106,8 @@ def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     from pdual.cli.progress import progress
     from pdual.runtime.data.context import SourceContext
     from pdual.runtime.data.row_facts import facts_of_rows
+    from pdual.runtime.problem.prepare import load_tables
     from pdual.runtime.runs.execute import default_workers
-    from pdual.runtime.training.prepare import load_tables
     from pdual.understanding import check_data
 
     graph = found.understood.graph

@@ -22,7 +22,7 @@ from pdual.cli.options import (
     names,
 )
 from pdual.cli.say import say
-from pdual.runtime.runs.options import MOST_THREADS
+from pdual.runtime.problem.options import MOST_THREADS
 
 
 def compare(
@@ -64,8 +64,8 @@ def compare(
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
     from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.problem.options import RunOptions
     from pdual.runtime.runs.execute import default_workers
-    from pdual.runtime.runs.options import RunOptions
 
     found = find(spec)
     shown = progress(quiet, False)

@@ -19,7 +19,7 @@ Reading = Callable[[Ended], "SplitMetrics"]
 
 def lines(found: Comparison) -> Iterator[str]:
     """Every table, of the test split, or of the train rows where there is none."""
-    from pdual.runtime.data.samples import sentences
+    from pdual.runtime.problem.samples import sentences
 
     yield from sentences({name: item for trial in found.ended for name, item in trial.metrics.samples.items()})
     yield f"{found.problem}: {_split(found)} rows, {_runs(found)}"

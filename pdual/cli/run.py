@@ -24,12 +24,12 @@ from pdual.cli.options import (
     seconds,
 )
 from pdual.cli.say import say
-from pdual.runtime.runs.options import MOST_SEED, MOST_THREADS
+from pdual.runtime.problem.options import MOST_SEED, MOST_THREADS
 
 if TYPE_CHECKING:
     from pdual.finding import Found
+    from pdual.runtime.problem.options import RunOptions
     from pdual.runtime.runs.execute import Outcome
-    from pdual.runtime.runs.options import RunOptions
     from pdual.runtime.storage.records import LogLine
     from pdual.understanding import Understood
 
@@ -73,7 +73,7 @@ def run(
     from pdual.dsl.diagnostics import Refusal
     from pdual.finding import find
     from pdual.runtime.data.context import SourceContext
-    from pdual.runtime.runs.options import RunOptions
+    from pdual.runtime.problem.options import RunOptions
     from pdual.understanding import check_data, understand
 
     options = RunOptions(

@@ -71,8 +71,8 @@ def sweep(
     """Solve a problem with every combination of values; a run that fails leaves the others alone."""
     from pdual.cli import output
     from pdual.cli.interrupt import Interrupt
+    from pdual.runtime.problem.options import RunOptions
     from pdual.runtime.runs.execute import default_workers
-    from pdual.runtime.runs.options import RunOptions
     from pdual.sweeping import comparable, measured, trials
     from pdual.sweeping import sweep as swept
 
@@ -158,7 +158,7 @@ def lines(
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
     from pdual.explaining.render import table
-    from pdual.runtime.data.samples import sentences
+    from pdual.runtime.problem.samples import sentences
 
     metrics = [item.metrics for item in found if item.metrics is not None]
     yield from sentences({name: sample for item in metrics for name, sample in item.samples.items()})

@@ -23,7 +23,7 @@ from pdual.cli.options import (
     trained_on,
 )
 from pdual.cli.say import say
-from pdual.runtime.runs.options import MOST_SEED
+from pdual.runtime.problem.options import MOST_SEED
 
 if TYPE_CHECKING:
     from pdual.understanding import Understood

@@ -31,8 +31,8 @@ from pdual.dsl.types import ArrayType, Kind, RecordType
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.groups import GroupTable, rows_in
 from pdual.runtime.data.tables import Table
+from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.storage.records import TOLERANCE
-from pdual.runtime.training.prepare import load_tables, prepare
 
 #: Rows that are loaded of each split; the first is shown, and averages are over all of them. Groups are of more.
 _LOADED, _IN_GROUPS = 8, 1000

@@ -144,7 +144,7 @@ def _code(graph: Graph) -> str:
     import torch
 
     from pdual.compiler.assemble import assemble
-    from pdual.runtime.training.prepare import build_models
+    from pdual.runtime.problem.prepare import build_models
 
     models = build_models(graph, {}, {}).to(torch.float32)
     return "\n".join(

@@ -11,9 +11,10 @@ from pdual.reporting.facts import RunFacts, Scores, Sketch
 from pdual.reporting.tails import at_cap, curves, tails
 from pdual.restoring import Restored, restored
 from pdual.runtime.data.context import Progress
-from pdual.runtime.data.samples import sentences
-from pdual.runtime.drawings.drawing import Picture, drawings
+from pdual.runtime.drawings.draw import drawings
+from pdual.runtime.drawings.drawing import Picture
 from pdual.runtime.evaluation.metrics import Measured
+from pdual.runtime.problem.samples import sentences
 from pdual.runtime.runs import verdict as verdicts
 from pdual.runtime.runs.execute import dual_name, recovered
 from pdual.runtime.storage.folder import METRICS

@@ -11,7 +11,7 @@ from pdual.resolving.plan import Answer
 if TYPE_CHECKING:
     from pdual.resolving.plan import Asked, Plan
     from pdual.restoring import Restored
-    from pdual.runtime.training.problem import Problem
+    from pdual.runtime.problem.problem import Problem
     from pdual.runtime.training.run import Run
     from pdual.runtime.training.training_sets import Lane
 
@@ -31,7 +31,7 @@ class Resolve:
         import torch
 
         from pdual.runtime.data.extended import Extended
-        from pdual.runtime.training.prepare import prepare
+        from pdual.runtime.problem.prepare import prepare
         from pdual.runtime.training.solver import solve
 
         torch.set_num_threads(self._found.record.threads)

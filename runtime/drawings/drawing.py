@@ -1,4 +1,4 @@
-"""What a source is handed to draw, and what it gives back; and who is asked."""
+"""What a source is handed to draw, and what it gives back."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.graph import Graph
-from pdual.compiler.layout import Layout, PartLayout, Sense
+from pdual.compiler.layout import Layout, PartLayout
 from pdual.dsl import typed
-from pdual.dsl.declarations.registry import named, sources
-from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.runtime.data.tables import Table
 
 if TYPE_CHECKING:
@@ -73,35 +71,3 @@ class Quotations:
 
 
 Drawing: TypeAlias = Picture | Quotations
-
-
-def drawings(
-    graph: Graph,
-    data: str,
-    table: Table,
-    layout: Layout,
-    split: str,
-    ids: Tensor,
-    multipliers: Tensor | None,
-    models: nn.ModuleDict | None = None,
-) -> Sequence[Drawing]:
-    """What the data set's source draws. Where no row has a multiplier, rows that a language model is asked about."""
-    own = next(item for item in graph.spec.data if item.name == data)
-    if multipliers is None or not multipliers.numel() or bool(multipliers.isnan().all()):
-        from pdual.runtime.drawings import texts
-
-        nothing = torch.zeros(len(ids), layout.columns, dtype=torch.float64)
-        return texts.draw(
-            RowsToDraw(graph, own, table, layout, split, ids, nothing, nothing.sum(1), models, held=False)
-        )
-    draw = named(sources()[own.source or BOUND_NAME].drawing)
-    there = multipliers.nan_to_num(nan=0.0).double().cpu()
-    price = priced(layout, there)
-    found: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price, models))
-    return found
-
-
-def priced(layout: Layout, multipliers: Tensor) -> Tensor:
-    """The sum of a row's multipliers: of its inequalities, of all its constraints where it has none: [n]."""
-    limits = layout.columns_in(part for part in layout.parts if part.sense is Sense.AT_MOST)
-    return (multipliers[:, limits] if limits else multipliers).abs().sum(1)

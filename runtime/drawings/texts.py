@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from pdual.packs.language.answers import LONGEST as LONGEST_ANSWER
-from pdual.packs.language.answers import answered
 from pdual.runtime.drawings.drawing import Drawing, Quotations, RowsToDraw
+from pdual.runtime.models.called_rows import calls_on_rows
+from pdual.runtime.models.interface import Answers, as_model
 
 #: Rows that are quoted of either end, and characters of a text.
 SHOWN, LONGEST = 5, 400
@@ -37,13 +38,14 @@ def draw(rows: RowsToDraw) -> Sequence[Drawing]:
     if not rows.held:
         ends, words = {"Rows without multipliers": ranked[:SHOWN]}, f"the first {whose}"
     places = list(dict.fromkeys(place for end in ends.values() for place in end))
-    texts, answers = _texts(rows, places), answered(rows, places)
+    ids = rows.ids[torch.tensor(places, dtype=torch.long, device=rows.ids.device)]
+    texts, answers = _texts(rows, ids), answered(rows, ids)
     if not texts or not (rows.held or answers):
         return ()
-    said = f"; the greedy answers are of at most {LONGEST_ANSWER} tokens" if answers else ""
-    columns = {**texts, **answers}
+    if answers is not None:
+        texts, words = {**texts, **answers.columns}, f"{words}; {answers.note}"
     return [
-        Quotations(title, words + said, tuple(_quoted(rows, place, places.index(place), columns) for place in end))
+        Quotations(title, words, tuple(_quoted(rows, place, places.index(place), texts) for place in end))
         for title, end in ends.items()
     ]
 
@@ -55,8 +57,18 @@ def _quoted(
     return rows.address(place), price, {name: _cut(column[line]) for name, column in columns.items()}
 
 
-def _texts(rows: RowsToDraw, places: Sequence[int]) -> Mapping[str, Sequence[str]]:
-    ids = rows.ids[torch.tensor(places, dtype=torch.long, device=rows.ids.device)]
+def answered(rows: RowsToDraw, ids: Tensor) -> Answers | None:
+    """The answers in words of the only model that has such, on the rows ``ids`` [n]; None where there is none."""
+    models = rows.models
+    if models is None:
+        return None
+    calls = calls_on_rows(rows.graph, {rows.data.name: rows.table})
+    answers = [as_model(models[called.call.model]).answers(replace(called, ids=ids)) for called in calls]
+    found = [item for item in answers if item is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _texts(rows: RowsToDraw, ids: Tensor) -> Mapping[str, Sequence[str]]:
     if isinstance(rows.table, Quotable):
         return rows.table.quoted(ids)
     values = rows.table.batch(ids).values

@@ -28,7 +28,7 @@ from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.runtime.optimisation.optimisers import trainable
-from pdual.runtime.training.problem import Block, Problem
+from pdual.runtime.problem.problem import Block, Problem
 
 
 def build_multipliers(

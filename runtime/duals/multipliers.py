@@ -14,7 +14,7 @@ from pdual.compiler.program import DualPlan
 from pdual.runtime.data.features import Features
 from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.optimisation.lagrangian import Lagrangian
 
 

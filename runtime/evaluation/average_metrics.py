@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import family_metrics
 from pdual.runtime.evaluation.violations import unit
 from pdual.runtime.storage.records import AverageMetrics, FamilyMetrics
-from pdual.runtime.training.averages import MeasuredAverages
 
 
 def average_metrics(measured: MeasuredAverages | None) -> dict[str, AverageMetrics]:

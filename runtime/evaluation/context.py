@@ -12,7 +12,7 @@ from pdual.compiler.graph import Graph
 from pdual.dsl.declarations.registry import evaluations, named
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.violations import Profile
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 
 Scores: TypeAlias = Mapping[str, Any]
 

@@ -5,46 +5,32 @@ without gradients.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from pdual.compiler.program import Evaluation, Program
-from pdual.runtime.data.features import FeatureCache
+from pdual.runtime.data.features import FeatureCache, Features
 from pdual.runtime.data.sampling import packed
 from pdual.runtime.data.tables import Table, with_groups
 from pdual.runtime.evaluation.finite_rows import check_finite
-
-if TYPE_CHECKING:
-    from pdual.runtime.duals.multipliers import Multipliers
+from pdual.runtime.evaluation.result import Pass
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """What n rows say at one theta.
+class Multipliers(Protocol):
+    """What a pass needs of the multipliers of a data set."""
 
-    ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n,
-    columns] bool or None; ``multipliers`` [n, columns], scaled, 0 where the problem drops a column, not a
-    number where a column has none on these rows, None where nothing was read; ``metrics`` [n] each, in the
-    problem's units; ``group_objective`` [groups], scaled, in the order of the groups' numbers, None without a block over
-    groups;
-    ``averaged`` and ``kept`` [n, means] as in an Evaluation; ``features`` as many as were asked for. ``fresh`` [n] bool tells which rows were evaluated
-    now and not in an earlier pass; None: all.
-    """
+    @property
+    def active(self) -> Sequence[int]:
+        """The columns that have multipliers, ascending."""
 
-    ids: Tensor
-    objective: Tensor | None
-    residuals: Tensor
-    mask: Tensor | None
-    multipliers: Tensor | None
-    metrics: Mapping[str, Tensor]
-    features: FeatureCache
-    fresh: Tensor | None = None
-    group_objective: Tensor | None = None
-    averaged: Tensor | None = None
-    kept: Tensor | None = None
+    def read(self, ids: Tensor, features: Features, values: Mapping[str, object], seen: bool = True) -> Tensor:
+        """The multipliers of the rows ``ids`` ([batch]): [batch, active]. Not a number where rows that were not ``seen`` have none."""
+
+    def spread(self, matrix: Tensor) -> Tensor:
+        """[batch, columns] from [batch, active], 0 elsewhere."""
 
 
 @torch.no_grad()
@@ -161,50 +147,6 @@ def _without_empty(found: Evaluation) -> Evaluation:
         return found
     mask = ~empty if found.mask is None else found.mask & ~empty
     return found._replace(residuals=found.residuals.masked_fill(empty, 0.0), mask=mask)
-
-
-def merged(last: Pass, places: Tensor, now: Pass) -> Pass:
-    """An earlier pass with some of its rows (``places`` [k], positions) as they are now; overwrites ``last``."""
-    assert last.objective is None or now.objective is not None
-
-    def put(old: Tensor | None, new: Tensor | None) -> Tensor | None:
-        return old if old is None or new is None else old.index_copy_(0, places, new)
-
-    put(last.objective, now.objective)
-    put(last.residuals, now.residuals)
-    put(last.mask, now.mask)
-    put(last.multipliers, now.multipliers)
-    for name, values in last.metrics.items():
-        put(values, now.metrics[name])
-    last.features.replace(places, now.features)
-    fresh = torch.zeros(len(last.ids), dtype=torch.bool, device=places.device)
-    return replace(last, fresh=fresh.index_fill_(0, places, True))
-
-
-def as_state(found: Pass) -> dict[str, object]:
-    """A pass for a checkpoint."""
-    return {
-        "objective": found.objective,
-        "residuals": found.residuals,
-        "mask": found.mask,
-        "multipliers": found.multipliers,
-        "metrics": dict(found.metrics),
-        "features": found.features.state(),
-    }
-
-
-def from_state(state: Mapping[str, Any], ids: Tensor) -> Pass:
-    """The pass over ``ids`` of a checkpoint."""
-
-    def here(value: Tensor | None) -> Tensor | None:
-        return None if value is None else value.to(ids.device)
-
-    residuals = here(state["residuals"])
-    assert residuals is not None
-    features = FeatureCache.of_state(state["features"], ids.device)
-    metrics = {name: value.to(ids.device) for name, value in state["metrics"].items()}
-    objective, mask, multipliers = here(state["objective"]), here(state["mask"]), here(state["multipliers"])
-    return Pass(ids, objective, residuals, mask, multipliers, metrics, features)
 
 
 class _Column:

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from pdual.dsl import typed
 from pdual.dsl.operations import OPERATIONS
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.violations import Profile, families
 from pdual.runtime.storage.records import TOLERANCE
-from pdual.runtime.training.averages import MeasuredAverages
 
 Number: TypeAlias = "float | Tensor"
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import Program
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile, families, unit
 from pdual.runtime.storage.records import (
     Above,

@@ -16,7 +16,7 @@ from pdual.dsl.typed import TypedSpec
 from pdual.dsl.types import ArrayType, MemberOf
 from pdual.runtime.data.groups import group_codes
 from pdual.runtime.data.tables import RowBatch, Table, with_groups
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import address
 from pdual.runtime.optimisation.optimisers import finite
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data.tables import Table
-from pdual.runtime.evaluation.evaluate import Pass
 from pdual.runtime.evaluation.ranking import Flags, Reals, auc, mean, ndcg, pearson, precision, spearman, spearman_top
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.storage.records import Ranking, Recovery
 
 #: A reference multiplier above this is one of a tight constraint; scaled.

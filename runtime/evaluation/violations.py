@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from pdual.compiler.layout import Layout, PartLayout, Sense
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.storage.records import RANGE, TOLERANCE
-
-if TYPE_CHECKING:
-    from pdual.runtime.evaluation.evaluate import Pass
 
 #: A multiplier within this share of its cap counts as being at it: a sigmoid never reaches its own.
 AT_CAP = 1e-3

@@ -12,11 +12,11 @@ from pdual.dsl.declarations.architecture_vectors import output_width
 from pdual.dsl.declarations.references import Settings
 from pdual.dsl.declarations.signature import Signature
 from pdual.runtime.data.context import ArchitectureContext
-from pdual.runtime.models.interface import ModelOutput
+from pdual.runtime.models.interface import Model, ModelOutput
 from pdual.runtime.models.values import outputs_of, slots
 
 
-class Free(nn.Module):
+class Free(Model):
     """A table [rows, output width], of one row where the model has no inputs; it reads the rows' positions and nothing else, and has
     no features."""
 
@@ -28,17 +28,16 @@ class Free(nn.Module):
         self.by_row = bool(signature.inputs)
         self.table = nn.Parameter(torch.full((context.rows if self.by_row else 1, width), settings.start))
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether the table trains and has a row for each row of the data."""
+        return self.by_row and self.table.requires_grad
+
     def forward(self, inputs: Mapping[str, Tensor]) -> ModelOutput:
         """Row positions [batch] to outputs [batch, *axes]."""
         rows = inputs["@row"]
         table = self.table.index_select(0, rows if self.by_row else torch.zeros_like(rows))
         return ModelOutput(outputs_of(table, self.slots), {})
-
-
-def tables_of_rows(models: nn.ModuleDict) -> tuple[str, ...]:
-    """The models that hold a trained value of every train row, and so have none for other rows."""
-    tables = {name: [part for part in model.modules() if isinstance(part, Free)] for name, model in models.items()}
-    return tuple(name for name, found in tables.items() if any(t.by_row and t.table.requires_grad for t in found))
 
 
 def build(signature: Signature, settings: Settings, context: ArchitectureContext) -> nn.Module:

@@ -1,11 +1,15 @@
-"""How every model is called."""
+"""How every model is called, and what else is asked of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch import Tensor, nn
+
+from pdual.runtime.models.called_rows import CalledRows
 
 
 class ModelOutput(NamedTuple):
@@ -23,16 +27,69 @@ class ModelOutput(NamedTuple):
     features: Mapping[str, Tensor]
 
 
-@runtime_checkable
-class Remembers(Protocol):
-    """A model that evaluates, before anything trains, what it will be asked and will always answer alike."""
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers of a model in words. ``columns``: a text a row, by the title of its column. ``note`` describes them in half a sentence."""
+
+    columns: Mapping[str, Sequence[str]]
+    note: str
+
+
+class Model(nn.Module):
+    """A network, and what the solver and the reports ask of it besides its outputs. The answers here are those of a plain network."""
+
+    @property
+    def feature_width(self) -> int | None:
+        """Numbers of a feature, where only the model knows how many."""
+        return None
+
+    @property
+    def wide(self) -> tuple[str, ...]:
+        """Outputs with an entry for every word of a vocabulary, which are too large to be kept for many rows."""
+        return ()
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether each row has trained weights of its own, so that a new row has no output."""
+        return False
+
+    def read_rows(self, called: CalledRows) -> None:
+        """Check the rows that the model will be called on, before anything is trained. Raises a Refusal with the address of a row."""
 
     def remember(self) -> None:
-        """Evaluate it; the models are on their device, and nothing was trained yet."""
+        """Evaluate what training does not change. The models are on their device, and nothing was trained yet."""
+
+    def frozen(self) -> nn.Module:
+        """The model as it is now, without trainable weights."""
+        return copy.deepcopy(self).requires_grad_(False)
+
+    def answers(self, called: CalledRows) -> Answers | None:
+        """Answers in words on some rows, None of a model that answers in numbers. The model is in evaluation mode."""
+        return None
+
+
+class _Plain(Model):
+    """A module that was not written for pdual."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self._module = (module,)  # in a tuple: its weights are not this one's
+
+    def frozen(self) -> nn.Module:
+        return copy.deepcopy(self._module[0]).requires_grad_(False)
+
+
+def as_model(module: nn.Module) -> Model:
+    """A module as a ``Model``: itself, where it is one."""
+    return module if isinstance(module, Model) else _Plain(module)
 
 
 def remember(models: nn.ModuleDict) -> None:
-    """Have every model that remembers do so."""
+    """Have every model remember what training does not change."""
     for model in models.values():
-        if isinstance(model, Remembers):
-            model.remember()
+        as_model(model).remember()
+
+
+def tables_of_rows(models: nn.ModuleDict) -> tuple[str, ...]:
+    """The models that hold a trained value of every train row, and so have none for other rows."""
+    return tuple(name for name, model in models.items() if any(as_model(part).holds_rows for part in model.modules()))

@@ -32,10 +32,10 @@ from pdual.runtime.storage.folder import RUN, SPEC, RunFolder
 from pdual.runtime.system.memory import told_room
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.nonfinite import located
-from pdual.runtime.training.odd_modules import odd_modules
-from pdual.runtime.runs.options import RunOptions, check_counts
-from pdual.runtime.runs.prepared import Prepared, prepared
-from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.problem.odd_modules import odd_modules
+from pdual.runtime.problem.options import RunOptions, check_counts
+from pdual.runtime.problem.prepared import Prepared, prepared
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.records import (
     Asked,
     LogLine,
@@ -48,7 +48,7 @@ from pdual.runtime.storage.records import (
 from pdual.runtime.evaluation.recovery import solver_recovery
 from pdual.runtime.data.row_facts import impossible_rows
 from pdual.runtime.training.run import Run
-from pdual.runtime.data.samples import sentences, warnings_of
+from pdual.runtime.problem.samples import sentences, warnings_of
 from pdual.runtime.training.solver import solve
 from pdual.runtime.data.split_groups import split_warnings
 from pdual.runtime.runs.unminimised import objectives

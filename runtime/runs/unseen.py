@@ -23,6 +23,7 @@ from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import ColumnTable, Ragged, Table, joined, with_groups
 from pdual.runtime.training.training_sets import Lane
 from pdual.runtime.training.run import Run
+from pdual.runtime.models.interface import as_model
 from pdual.runtime.sources.table import read_fields
 from pdual.runtime.data.standards import Standard, standardised
 
@@ -168,7 +169,7 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
 
 def _listen(name: str, model: nn.Module, heard: dict[str, list[Tensor | Ragged]]) -> RemovableHandle:
     """Keep what a model returns, under its name and its parts' names; what it says of every word is left out."""
-    wide = getattr(model, "wide", ())
+    wide = as_model(model).wide
 
     def keep(module: nn.Module, inputs: Any, found: Any) -> None:
         for part in found.outputs:

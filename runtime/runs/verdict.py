@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.program import Program
-from pdual.runtime.models.free import tables_of_rows
+from pdual.runtime.models.interface import tables_of_rows
 from pdual.runtime.evaluation.average_metrics import average_metrics
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.metrics import Measured

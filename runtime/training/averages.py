@@ -10,7 +10,6 @@ since that pass, which varies far less than their values do, and the estimate fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -27,10 +26,11 @@ from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile
 from pdual.runtime.optimisation.lagrangian import Lagrangian
-from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.training.training_sets import Lane
 
 #: How far the estimate of G follows a batch; further where a batch is a larger share of all rows.
@@ -92,18 +92,6 @@ class MeansOf:
         self._seen.entries.copy_(state["seen"])
         self._exact = state["exact"].to(self._exact)
         self._tracked = state["tracked"].to(self._tracked)
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredAverages:
-    """The constraints at one theta: a pass with one row (columns whose means have no rows are masked), its profile, and the
-    means by data set, [k] each in the problem's units.
-    """
-
-    plan: AveragePlan
-    found: Pass
-    profile: Profile
-    means: Mapping[str, Tensor]
 
 
 class Averages:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.evaluation.average_metrics import average_families, average_metrics
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured, objective, split_metrics
 from pdual.runtime.storage.records import LogLine
-from pdual.runtime.training.averages import MeasuredAverages
 
 
 def log_line(

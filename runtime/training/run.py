@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pdual.runtime.evaluation.average_metrics import average_families, average_metrics
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured, split_metrics
 from pdual.runtime.evaluation.violations import Profile, families
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.records import (
     LogLine,
     Metrics,
@@ -18,8 +20,7 @@ from pdual.runtime.storage.records import (
     SplitMetrics,
     Timing,
 )
-from pdual.runtime.training.averages import Averages, MeasuredAverages
-from pdual.runtime.training.problem import Options, Problem
+from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.training_sets import Lane
 
 #: How a run ended.

@@ -15,19 +15,20 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data.tables import RowBatch
 from pdual.runtime.duals.multipliers import Multipliers
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.nonfinite import diverged, unaveraged
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile
 from pdual.runtime.models.interface import remember
 from pdual.runtime.optimisation.optimisers import Driver, trainable
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.checkpoint import whole_state
 from pdual.runtime.storage.records import TOLERANCE, LogLine
 from pdual.runtime.system.denormals import flushed
-from pdual.runtime.training.averages import Averages, MeasuredAverages
+from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.clock import Clock
 from pdual.runtime.training.history import log_line
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.run import Run, Status
 from pdual.runtime.training.step import added, draw, follow, loss_of, terms_to_follow
 from pdual.runtime.training.training_sets import build_lanes

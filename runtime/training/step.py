@@ -13,8 +13,8 @@ from pdual.compiler.program import Evaluation
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data.tables import RowBatch
 from pdual.runtime.optimisation.optimisers import Driver
+from pdual.runtime.problem.problem import Options, Term
 from pdual.runtime.training.averages import Averages
-from pdual.runtime.training.problem import Options, Term
 from pdual.runtime.training.training_sets import Lane
 
 

@@ -18,9 +18,10 @@ from pdual.runtime.data.sampling import GroupStream, RowStream, Stream, generato
 from pdual.runtime.data.tables import RowBatch, Table, with_groups
 from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
-from pdual.runtime.evaluation.evaluate import Pass, evaluate
+from pdual.runtime.evaluation.evaluate import evaluate
+from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.problem.problem import Block, Options, Problem
 from pdual.runtime.system.memory import check_room
-from pdual.runtime.training.problem import Block, Options, Problem
 from pdual.runtime.training.visits import Visits
 
 #: An evaluation batch has this many times the rows of a training batch: no gradients are kept.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pdual.dsl.declarations.solving import Shrinking
-from pdual.runtime.evaluation.evaluate import Pass, as_state, from_state, merged
+from pdual.runtime.evaluation.result import Pass, as_state, from_state, merged
 
 
 class Visits:

@@ -12,7 +12,7 @@ from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
-from pdual.runtime.training.prepare import build_models
+from pdual.runtime.problem.prepare import build_models
 
 SPEC = """problem p "a test"
 set k = 0..2

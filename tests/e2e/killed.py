@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from pdual.cli.main import perform
-from pdual.runtime.runs import execute, prepared
+from pdual.runtime.problem import prepared
+from pdual.runtime.runs import execute
 from pdual.runtime.storage import checkpoint
 from pdual.runtime.storage.checkpoint import FRESH, OLD
 from pdual.runtime.storage.folder import CHECKPOINT, RunFolder

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import pdual
-from pdual.runtime.runs.options import RunOptions
+from pdual.runtime.problem.options import RunOptions
 
 SPEC = """problem a
 set side = { left, right }

@@ -200,8 +200,8 @@ def test_rows_show_averages(capsys: pytest.CaptureFixture[str]) -> None:
 
     from pdual.finding import find
     from pdual.runtime.data.context import SourceContext
+    from pdual.runtime.problem.prepare import load_tables, prepare
     from pdual.runtime.training.averages import means_of
-    from pdual.runtime.training.prepare import load_tables, prepare
     from pdual.understanding import understand
 
     found = find("shares.pdual")

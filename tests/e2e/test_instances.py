@@ -13,7 +13,7 @@ from pdual.compiler.program import Evaluation
 from pdual.explaining.instances import instances
 from pdual.finding import find
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.training.prepare import load_tables, prepare
+from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.understanding import understand
 
 

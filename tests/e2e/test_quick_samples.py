@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from running import hold, say
 
-from pdual.runtime.runs import prepared
+from pdual.runtime.problem import prepared
 
 #: As little as shows that a run works.
 SHORT = ("-q",)

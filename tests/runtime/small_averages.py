@@ -13,9 +13,9 @@ from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.training.averages import Averages
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.run import Run
 from pdual.runtime.training.solver import Solver, solve
 

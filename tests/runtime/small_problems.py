@@ -15,8 +15,8 @@ from pdual.dsl.declarations.optimisers import AdamSettings, SgdSettings
 from pdual.dsl.declarations.references import ArchitectureUse, OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.problem.problem import Block, Options, Problem
 from pdual.runtime.storage.records import LogLine, RunRecord
-from pdual.runtime.training.problem import Block, Options, Problem
 from pdual.runtime.training.run import Run
 from pdual.runtime.training.solver import solve
 

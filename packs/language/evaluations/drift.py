@@ -11,7 +11,8 @@ from pdual.compiler.kernels import reduce_segments
 from pdual.packs.language.evaluations.models import model_of, reference_of
 from pdual.packs.language.evaluations.tokens import BATCH
 from pdual.packs.language.models.causal_lm import CausalLm
-from pdual.packs.language.models.frozen import FrozenLm, Pair
+from pdual.packs.language.models.frozen import FrozenLm
+from pdual.packs.language.models.language_model import Pair
 from pdual.runtime.data.tables import Ragged
 from pdual.runtime.evaluation.context import EvaluationContext, Scores
 from pdual.runtime.evaluation.metrics import summary

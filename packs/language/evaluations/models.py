@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from torch import Tensor, nn
+from torch import nn
 
-from pdual.compiler.graph import Graph
-from pdual.compiler.open_axes import calls_of
 from pdual.packs.language.models.causal_lm import CausalLm
-from pdual.packs.language.models.frozen import FrozenLm, Pair
-from pdual.packs.language.models.rows import asked, data_of
-from pdual.runtime.data.tables import Table
+from pdual.packs.language.models.frozen import FrozenLm
+from pdual.packs.language.models.language_model import Pair, pairs_by_row
 from pdual.runtime.evaluation.context import EvaluationContext
+from pdual.runtime.models.called_rows import calls_on_rows
 
 
 def model_of(context: EvaluationContext) -> tuple[CausalLm, Sequence[Pair]] | None:
-    """The language model of the rows that are measured, as ``asked_of`` has it."""
-    return asked_of(context.graph, context.problem.models, context.data, context.table, context.ids)
-
-
-def asked_of(
-    graph: Graph, models: nn.ModuleDict, data: str, table: Table, ids: Tensor
-) -> tuple[CausalLm, Sequence[Pair]] | None:
-    """The only language model that the spec calls on these rows, and what it is asked about each; None where there is none."""
+    """The only language model that the spec calls on the rows that are measured, and the pair of each row; None where there is none."""
+    models = context.problem.models
     calls = [
-        call
-        for call in dict.fromkeys(calls_of(graph.spec))
-        if isinstance(models[call.model], CausalLm) and data_of(call) == data
+        called
+        for called in calls_on_rows(context.graph, {context.data: context.table})
+        if isinstance(models[called.call.model], CausalLm)
     ]
     if len(calls) != 1:
         return None
-    model = models[calls[0].model]
+    model = models[calls[0].call.model]
     assert isinstance(model, CausalLm)
-    found = asked(calls[0], table, ids)
-    return model, [found[row] for row in ids.tolist()]
+    pairs = pairs_by_row(replace(calls[0], ids=context.ids))
+    return model, [pairs[row] for row in context.ids.tolist()]
 
 
 def reference_of(models: nn.ModuleDict, model: CausalLm) -> FrozenLm:

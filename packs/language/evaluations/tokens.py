@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pdual.packs.language.models.causal_lm import CausalLm
-from pdual.packs.language.models.frozen import Pair
+from pdual.packs.language.models.language_model import Pair
 from pdual.runtime.evaluation.context import Teller, silent
 
 Reals: TypeAlias = NDArray[np.float64]

@@ -15,21 +15,23 @@ from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.spans import Span
 from pdual.dsl.types import Axis, SetAxis
-from pdual.packs.language.declarations.architecture import LOGIT_GAP, LOGPROBS, WIDE, CausalLmSettings
+from pdual.packs.language.declarations.architecture import LOGIT_GAP, WIDE, CausalLmSettings
 from pdual.packs.language.models.base import blocks_of, fingerprint, load_base, origin, with_adapter
 from pdual.packs.language.models.frozen import FrozenLm
 from pdual.packs.language.models.frozen_layers import Trunk
+from pdual.packs.language.models.language_model import TOKEN, LanguageModel, of_words, pairs_by_row, pairs_of
 from pdual.packs.language.models.lazy_mapping import Later
 from pdual.packs.language.models.tokens import Reader, TokenBatch, Tokens, batch_of
 from pdual.runtime.data.context import ArchitectureContext
 from pdual.runtime.data.tables import Ragged
-from pdual.runtime.models.interface import ModelOutput
+from pdual.runtime.models.called_rows import CalledRows
+from pdual.runtime.models.interface import Answers, ModelOutput
 
-#: Under this name a program looks for features on a ragged axis.
-TOKEN = "token"
+#: Tokens of an answer that a report quotes, at most.
+LONGEST = 100
 
 
-class CausalLm(nn.Module):
+class CausalLm(LanguageModel):
     """A causal language model on pairs of texts.
 
     Outputs, of each token of the answer (the last one ends it): its log-probability, and where it is asked for the largest
@@ -138,6 +140,13 @@ class CausalLm(nn.Module):
         assert isinstance(weight, Tensor)
         return len(weight)
 
+    def read_rows(self, called: CalledRows) -> None:
+        """Tokenise and check the texts of these rows. Raises PD647, PD648, as ``check``."""
+        pairs = pairs_by_row(called)
+        self.expect(list(pairs.values()))
+        for row, (prompt, answer) in pairs.items():
+            self.check(prompt, answer, called.data, lambda row=row: called.table.address(row))  # type: ignore[misc]
+
     def expect(self, pairs: Sequence[tuple[str, str]]) -> None:
         """These pairs will be asked for, again and again."""
         self._trunk.expect([self.reader.tokens(*pair).ids for pair in pairs])
@@ -198,6 +207,21 @@ class CausalLm(nn.Module):
         texts: list[str] = self.reader.tokenizer.batch_decode(found[:, width:], skip_special_tokens=True)
         return texts
 
+    @torch.no_grad()
+    def answers(self, called: CalledRows) -> Answers:
+        """The greedy answers of the model as it was built and as it is."""
+        prompts = [prompt for prompt, _ in pairs_by_row(called).values()]
+
+        def generated(model: CausalLm) -> list[str]:
+            longest = max(len(model.reader.prompt(prompt)) for prompt in prompts)
+            left = LONGEST if model.context is None else max(1, min(LONGEST, model.context - longest))
+            return [text.strip() for text in model.generate(prompts, left)]
+
+        with self.untrained() as original, original() as model:
+            before = generated(model)
+        columns = {"answered before": before, "answers now": generated(self)}
+        return Answers(columns, f"the greedy answers are of at most {LONGEST} tokens")
+
     def check(self, prompt: str, answer: str, data: str, address: Callable[[], str]) -> None:
         """Tokenise a row, ``data[address()]``. Raises PD647 (an empty answer), PD648 (a row that is too long)."""
         if not answer.strip():
@@ -240,18 +264,6 @@ class CausalLm(nn.Module):
         hidden = arguments[0][self._wanted.rows, self._wanted.places]
         self._seen = hidden
         return (hidden.unsqueeze(0), *arguments[1:])
-
-
-def of_words(name: str, logits: Tensor) -> Tensor:
-    """The output of this name, one of ``WIDE``."""
-    return logits.log_softmax(1) if name == LOGPROBS else logits
-
-
-def pairs_of(prompts: str | Sequence[str], answers: str | Sequence[str]) -> list[tuple[str, str]]:
-    """Prompt and answer of every row; a text that the spec itself gives is the same for all."""
-    rows = max(len(item) for item in (prompts, answers) if not isinstance(item, str))
-    columns = ([item] * rows if isinstance(item, str) else item for item in (prompts, answers))
-    return list(zip(*columns, strict=True))
 
 
 def _whole(values: Tensor) -> Tensor:

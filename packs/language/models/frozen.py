@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as functional
-from torch import Tensor, nn
+from torch import Tensor
 
+from pdual.packs.language.models.language_model import TOKEN, LanguageModel, Pair, of_words, pairs_by_row, pairs_of
 from pdual.packs.language.models.lazy_mapping import Later
 from pdual.runtime.data.tables import Ragged, offsets_of
-from pdual.runtime.models.interface import ModelOutput
-
-if TYPE_CHECKING:
-    from pdual.packs.language.models.causal_lm import CausalLm
+from pdual.runtime.models.called_rows import CalledRows
+from pdual.runtime.models.interface import Model, ModelOutput
 
 #: Rows that are evaluated at once.
 BATCH = 16
 
-Pair = tuple[str, str]
 
-
-class FrozenLm(nn.Module):
+class FrozenLm(Model):
     """A language model's answers as they were, by pair of prompt and answer; it has no weights of its own.
 
     ``expect`` names pairs, ``remember`` evaluates them while the model is still as it was. A pair that nobody expected is
@@ -30,7 +27,7 @@ class FrozenLm(nn.Module):
     is remembered and the layer itself as it was; a model that does more with what that layer says is remembered in full.
     """
 
-    def __init__(self, model: CausalLm) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         super().__init__()
         self._model = (model,)  # in a tuple: its weights are not this one's
         self._known: dict[Pair, Tensor] = {}
@@ -42,7 +39,7 @@ class FrozenLm(nn.Module):
         self._plain: bool | None = None
 
     @property
-    def of(self) -> CausalLm:
+    def of(self) -> LanguageModel:
         """The model whose answers these are."""
         return self._model[0]
 
@@ -56,6 +53,10 @@ class FrozenLm(nn.Module):
         self._expected.update(dict.fromkeys(pairs))
         if features:
             self._featured.update(pairs)
+
+    def read_rows(self, called: CalledRows) -> None:
+        """Expect the texts of these rows."""
+        self.expect(list(pairs_by_row(called).values()), called.features)
 
     def remember(self) -> None:
         """Evaluate what is expected; the model must not have been trained yet."""
@@ -72,8 +73,6 @@ class FrozenLm(nn.Module):
     @torch.no_grad()
     def forward(self, inputs: Mapping[str, Any]) -> ModelOutput:
         """As the model's own ``forward``, without gradients."""
-        from pdual.packs.language.models.causal_lm import TOKEN, of_words, pairs_of
-
         pairs = pairs_of(inputs[self.of.prompt], inputs[self.of.answer])
         self.recall(pairs)
         found = [self._known[pair] for pair in pairs]
@@ -87,7 +86,7 @@ class FrozenLm(nn.Module):
         return ModelOutput(Later(makers), Later({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))
 
     @torch.no_grad()
-    def _evaluate(self, pairs: Sequence[Pair], model: CausalLm) -> None:
+    def _evaluate(self, pairs: Sequence[Pair], model: LanguageModel) -> None:
         training = model.training
         model.eval()
         # Alike lengths together: less is filled up.
@@ -107,13 +106,13 @@ class FrozenLm(nn.Module):
                 self._logits.update(zip(chosen, (item.clone() for item in torch.split(logits, counts)), strict=True))
         model.train(training)
 
-    def _repeats(self, features: Tensor, logits: Tensor, model: CausalLm) -> bool:
+    def _repeats(self, features: Tensor, logits: Tensor, model: LanguageModel) -> bool:
         """Whether the model's logits are what its last layer says; the first rows tell."""
         if self._plain is None:
             self._plain = torch.allclose(self._repeated(features, model), logits, rtol=1e-4, atol=1e-4)
         return self._plain
 
-    def _repeated(self, features: Tensor, model: CausalLm) -> Tensor:
+    def _repeated(self, features: Tensor, model: LanguageModel) -> Tensor:
         """The last layer, as it was before anything trained, on what it reads: [total, vocabulary]."""
         if self._last is None:
             layer: Any = model.head[0]

@@ -16,13 +16,14 @@ from typing import Any
 import torch
 from filelock import FileLock
 
-from pdual.compiler.open_axes import calls_of
 from pdual.packs.language.declarations.architecture import CausalLmSettings
 from pdual.packs.language.models.base import package
+from pdual.packs.language.models.language_model import pairs_by_row
 from pdual.packs.language.models.tokens import Reader, batch_of
 from pdual.runtime.data.cache import cache_root
 from pdual.runtime.data.context import Progress
-from pdual.runtime.data.samples import ModelSampleContext
+from pdual.runtime.models.called_rows import calls_on_rows
+from pdual.runtime.problem.samples import ModelSampleContext
 
 #: Raised when the same texts would give another model.
 FORMAT = 1
@@ -58,13 +59,11 @@ def build(settings: CausalLmSettings, context: ModelSampleContext) -> CausalLmSe
 
 def _pairs(context: ModelSampleContext) -> list[tuple[str, str]]:
     """Every prompt and answer that the spec puts to the model, or to a frozen copy of it, once."""
-    from pdual.packs.language.models.rows import asked, data_of
-
     names = {item.name for item in context.graph.spec.models if context.model in (item.name, item.frozen_of)}
     found: dict[tuple[str, str], None] = {}
-    for call in dict.fromkeys(calls_of(context.graph.spec)):
-        if call.model in names and (table := context.tables.get(data_of(call))) is not None:
-            found |= dict.fromkeys(asked(call, table, torch.cat(list(table.splits.values()))).values())
+    for called in calls_on_rows(context.graph, context.tables):
+        if called.call.model in names:
+            found |= dict.fromkeys(pairs_by_row(called).values())
     return list(found)
 
 

@@ -23,8 +23,8 @@ from pdual.packs.images.declarations import MNIST_ROWS, MnistSettings
 from pdual.packs.images.mnist import build
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.runs.execute import execute
-from pdual.runtime.runs.options import RunOptions
 
 # --- the published rows ---------------------------------------------------------------------------------------
 

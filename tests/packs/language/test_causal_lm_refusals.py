@@ -24,9 +24,9 @@ from pdual.dsl.spans import Source
 from pdual.packs.language.models import base as language_base
 from pdual.packs.language.models import tokens as language_tokens
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.storage.packing import pack
 from pdual.runtime.system import hub
-from pdual.runtime.training.prepare import load_tables, prepare
 
 SPEC = """problem tiny "t"
 data kept = tofu("full") {{ question: text, answer: text }}

@@ -18,11 +18,11 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.packs.language.models.causal_lm import CausalLm
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.problem.options import RunOptions
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Options
 from pdual.runtime.runs.execute import Outcome, execute
-from pdual.runtime.runs.options import RunOptions
 from pdual.runtime.storage.packing import pack
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Options
 from pdual.runtime.training.solver import Solver
 from pdual.runtime.training.training_sets import Lane, build_lanes
 

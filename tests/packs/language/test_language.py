@@ -22,8 +22,8 @@ from pdual.packs.language.evaluations.sets import Question, Sets
 from pdual.packs.language.evaluations.tokens import Said, harmonic, said
 from pdual.packs.language.models.tokens import Reader
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.runs.execute import Outcome, execute
-from pdual.runtime.runs.options import RunOptions
 
 SPECS = Path(__file__).parents[3] / "specs"
 

@@ -14,10 +14,10 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.models.interface import remember
+from pdual.runtime.problem.options import RunOptions
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Options
 from pdual.runtime.runs.execute import execute
-from pdual.runtime.runs.options import RunOptions
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Options
 from pdual.runtime.training.training_sets import build_lanes
 
 SPECS = Path(__file__).parents[3] / "specs"

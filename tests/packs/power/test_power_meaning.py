@@ -19,7 +19,7 @@ from pdual.dsl.spans import Source
 from pdual.runtime.data.builders import load_knowns
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.models.interface import ModelOutput
-from pdual.runtime.training.prepare import load_tables
+from pdual.runtime.problem.prepare import load_tables
 
 SPEC = Path(__file__).parents[3] / "specs" / "opf30.pdual"
 SIX = Path(__file__).parent / "sources" / "cases" / "six.m"  # a tap, a shift, a shunt, parallel branches, gaps

@@ -19,8 +19,8 @@ from pdual.packs.workflows.declarations.sources import FloraSettings
 from pdual.packs.workflows.sources.flora import build
 from pdual.packs.workflows.sources.table import PairTable
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.runs.execute import execute
-from pdual.runtime.runs.options import RunOptions
 
 
 @pytest.fixture(scope="module")

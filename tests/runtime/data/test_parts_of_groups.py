@@ -18,10 +18,10 @@ from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.data.sampling import generator
 from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.problem.options import RunOptions
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.runs.execute import execute
-from pdual.runtime.runs.options import RunOptions
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.solver import Solver
 from pdual.understanding import understand
 

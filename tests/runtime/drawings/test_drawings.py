@@ -15,7 +15,8 @@ from pdual.dsl.spans import Source
 from pdual.finding import find
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import ColumnTable
-from pdual.runtime.drawings.drawing import Picture, Quotations, drawings, priced
+from pdual.runtime.drawings.draw import drawings, priced
+from pdual.runtime.drawings.drawing import Picture, Quotations
 from pdual.understanding import understand
 
 PICTURES = """problem pictures "Two kinds of pictures"

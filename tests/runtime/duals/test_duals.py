@@ -24,8 +24,9 @@ from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.network import Centred
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.regression import SATURATION, Aim, RegressionStore
-from pdual.runtime.evaluation.evaluate import Pass, evaluate
-from pdual.runtime.training.problem import Block, Problem
+from pdual.runtime.evaluation.evaluate import evaluate
+from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.problem.problem import Block, Problem
 
 CPU = torch.device("cpu")
 CAP, RHO, RHO_EQUAL = 2.0, 4.0, 3.0

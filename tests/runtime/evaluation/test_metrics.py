@@ -15,8 +15,8 @@ from torch import nn
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data.features import FeatureCache
-from pdual.runtime.evaluation.evaluate import Pass
 from pdual.runtime.evaluation.metrics import Measured, split_metrics, summary
+from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile
 from pdual.runtime.storage.records import SplitMetrics
 

@@ -12,8 +12,8 @@ from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import ColumnTable
-from pdual.runtime.evaluation.evaluate import Pass
 from pdual.runtime.evaluation.recovery import Reference, recovery, solver_recovery, solver_reference
+from pdual.runtime.evaluation.result import Pass
 
 LAYOUT = Layout(
     "d", (part("box", "lower", 2), part("box", "upper", 2), part("flow"), part("balance", "re", 2, sense=Sense.EQUAL))

@@ -18,7 +18,7 @@ from pdual.finding import shipped_specs
 from pdual.runtime.models.build import count_parameters
 from pdual.runtime.models.cnn import Cnn
 from pdual.runtime.optimisation.flat import FlatParameters
-from pdual.runtime.training.prepare import build_models
+from pdual.runtime.problem.prepare import build_models
 
 
 def shipped(name: str) -> nn.ModuleDict:

@@ -18,8 +18,8 @@ from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.runs.execute import execute, pick_device
 from pdual.runtime.storage.folder import RunFolder
-from pdual.runtime.runs.options import RunOptions
-from pdual.runtime.training.prepare import load_tables
+from pdual.runtime.problem.options import RunOptions
+from pdual.runtime.problem.prepare import load_tables
 
 FIELDS = "x: real in [0, 1], y: real"
 SPEC = """

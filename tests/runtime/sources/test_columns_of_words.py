@@ -14,7 +14,7 @@ from pdual.dsl.printer import render
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import Table
-from pdual.runtime.training.prepare import load_tables
+from pdual.runtime.problem.prepare import load_tables
 
 HEAD = 'problem p "t"\n'
 REST = (

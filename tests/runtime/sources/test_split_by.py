@@ -15,8 +15,8 @@ from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.split_groups import split_warnings
 from pdual.runtime.data.tables import Table
+from pdual.runtime.problem.prepare import load_tables
 from pdual.runtime.sources.divide import divide
-from pdual.runtime.training.prepare import load_tables
 
 SPEC = """problem p "t"
 set side = {{ left, right }}

@@ -16,11 +16,11 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation
 from pdual.dsl.diagnostics import Refusal
 from pdual.runtime.data.features import FeatureCache
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
 from pdual.runtime.training.averages import Averages, MeansOf
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.run import Run
 from pdual.runtime.training.solver import Solver, solve
 from pdual.runtime.training.training_sets import build_lanes

@@ -17,7 +17,7 @@ from pdual.compiler.program import MEMBERS, PRESENT, Evaluation
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.sampling import GroupStream, generator, members_of
 from pdual.runtime.evaluation.evaluate import evaluate, whole_groups
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 
 LAYOUT = Layout("d", (part("ceiling"),))
 #: Three groups of 1, 2 and 4 rows, not in order.

@@ -14,9 +14,9 @@ from torch import Tensor
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.solving import RhoSchedule, SolveSettings
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.solver import solve
 
 ROWS = 10

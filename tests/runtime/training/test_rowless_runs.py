@@ -20,8 +20,8 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render_all
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Problem
 from pdual.runtime.training.run import Run
 
 ROWS = 13

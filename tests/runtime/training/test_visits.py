@@ -16,10 +16,10 @@ from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.solving import Shrinking, SolveSettings
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import Ragged
-from pdual.runtime.evaluation.evaluate import Pass
+from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
-from pdual.runtime.training.problem import Options, Problem
 from pdual.runtime.training.solver import solve
 from pdual.runtime.training.visits import Visits
 

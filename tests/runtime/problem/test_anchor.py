@@ -13,9 +13,9 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.tables import ColumnTable
 from pdual.runtime.models.preconditioned import Preconditioned
-from pdual.runtime.training.anchor import feasible, jacobian
-from pdual.runtime.training.prepare import prepare
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.anchor import feasible, jacobian
+from pdual.runtime.problem.prepare import prepare
+from pdual.runtime.problem.problem import Problem
 
 SPEC = """
 problem stiff "two numbers that a stiff balance ties to the row"

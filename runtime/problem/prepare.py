@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,15 +18,16 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.registry import named, sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Refusal, refuse
-from pdual.dsl.types import TEXT
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.groups import GroupTable, group_codes
-from pdual.runtime.data.samples import missing_of
 from pdual.runtime.data.split_groups import kept_together
 from pdual.runtime.data.tables import Table
 from pdual.runtime.models.build import build_model
-from pdual.runtime.training.anchor import settle
-from pdual.runtime.training.problem import Block, Problem, Term
+from pdual.runtime.models.called_rows import calls_on_rows
+from pdual.runtime.models.interface import as_model
+from pdual.runtime.problem.anchor import settle
+from pdual.runtime.problem.problem import Block, Problem, Term
+from pdual.runtime.problem.samples import missing_of
 
 #: What a source says whose rows are not on this machine and cannot be had.
 MISSING = ("PD538", "PD541", "PD550")
@@ -72,12 +72,10 @@ def _whole(data: typed.TypedData, builder: str, context: SourceContext) -> Table
     return table
 
 
-def check_texts(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict) -> None:
-    """Have language models read the texts of these tables. Raises PD647, PD648 with the address of the row."""
-    if any(kind == TEXT for model in graph.spec.models for _, kind in model.signature.inputs):
-        from pdual.packs.language.models.rows import read_texts
-
-        read_texts(graph, tables, models)
+def read_rows(graph: Graph, tables: Mapping[str, Table], models: nn.ModuleDict) -> None:
+    """Have models check the rows of these tables that they are called on. Raises what ``Model.read_rows`` raises."""
+    for called in calls_on_rows(graph, tables):
+        as_model(models[called.call.model]).read_rows(called)
 
 
 def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given: Mapping[str, nn.Module]) -> Problem:
@@ -86,7 +84,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
     settle(graph, tables, models)
     copy_frozen(graph, models)
     models = models.to(dtype)
-    check_texts(graph, tables, models)
+    read_rows(graph, tables, models)
     programs = assemble(graph, models, dtype)
     return Problem(
         name=graph.spec.name,
@@ -139,7 +137,7 @@ def build_models(graph: Graph, tables: Mapping[str, Table], given: Mapping[str, 
         else:
             signature = called_signature(model, graph.spec, widths)
             models[model.name] = build_model(model.architecture, signature, graph.sizes, graph.knowns, rows, model.span)
-        if isinstance(width := getattr(models[model.name], "feature_width", None), int):
+        if (width := as_model(models[model.name]).feature_width) is not None:
             copies = (item.name for item in graph.spec.models if item.frozen_of == model.name)
             widths |= dict.fromkeys((model.name, *copies), width)
     copy_frozen(graph, models)
@@ -155,7 +153,4 @@ def copy_frozen(graph: Graph, models: nn.ModuleDict) -> None:
     """A frozen model is a copy of the other's initial weights that never trains; a model that has ``frozen()`` makes its own."""
     for model in graph.spec.models:
         if model.frozen_of is not None:
-            original = models[model.frozen_of]
-            make = getattr(original, "frozen", None)
-            copied = make() if make is not None else copy.deepcopy(original).requires_grad_(False)
-            models[model.name] = copied
+            models[model.name] = as_model(models[model.frozen_of]).frozen()

@@ -8,7 +8,7 @@ from pdual.dsl.declarations.optimisers import OptimiserSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.groups import rows_in
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 
 
 def quick(settings: SolveSettings, rows: int, rounds: int, most: int) -> SolveSettings:

@@ -13,7 +13,7 @@ from pdual.dsl.diagnostics import Diagnostic, diagnostic
 from pdual.runtime.data.tables import Ragged, RowBatch, with_groups
 from pdual.runtime.models.adapted import Adapted
 from pdual.runtime.optimisation.optimisers import trainable
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.problem import Problem
 
 #: Rows that are looked at.
 _ROWS = 4

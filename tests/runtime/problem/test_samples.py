@@ -23,7 +23,7 @@ from pdual.packs.language.sources import tofu
 from pdual.packs.workflows.declarations.sources import FloraSettings
 from pdual.packs.workflows.sources import flora
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.data.samples import missing_of
+from pdual.runtime.problem.samples import missing_of
 
 ROOT = os.environ.get("PDUAL_DATA")
 PACKS = Path(__file__).parents[3] / "packs"

@@ -12,12 +12,12 @@ from pdual.compiler.graph import Graph
 from pdual.dsl.diagnostics import Diagnostic
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import Table
-from pdual.runtime.runs.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
-from pdual.runtime.training.prepare import load_tables, prepare
-from pdual.runtime.training.problem import Problem
+from pdual.runtime.problem.options import QUICK_OUTER, QUICK_ROWS, QUICK_STEPS, RunOptions
+from pdual.runtime.problem.prepare import load_tables, prepare
+from pdual.runtime.problem.problem import Problem
+from pdual.runtime.problem.samples import notices, sampled_data, shortest, stood_in, warnings_of
+from pdual.runtime.problem.shorter import constrained_rows, quick
 from pdual.runtime.storage.records import SampleRecord
-from pdual.runtime.data.samples import notices, sampled_data, shortest, stood_in, warnings_of
-from pdual.runtime.runs.shorter import constrained_rows, quick
 
 
 @dataclass(frozen=True)

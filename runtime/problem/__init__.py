@@ -1,0 +1,1 @@
+"""From a spec to a problem that can be solved: rows, models, samples, options."""
