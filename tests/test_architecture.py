@@ -278,9 +278,9 @@ over r in d {
   let z = f(r.x)
   minimize (z - r.y)^2
   subject to limit: z <= 1
-  dual limit = learned(on = r.x)
+  dual limit = learned(mlp(hidden = [4]), on = r.x, cap = 10)
 }
-solve { outer = 2, descent = adam(steps = 2) }
+solve { outer = 2, descent = adam(lr = 1e-2, steps = 2) }
 """
 
 
@@ -292,7 +292,7 @@ def test_the_core_runs_without_packs(tmp_path: Path):
         ["explain", "own.pdual"],
         ["run", "own.pdual", "--out", "run", "-q"],
         ["report", "run"],
-        ["bounds", "run"],
+        ["bounds", "--run", "run"],
         ["verify", "own.pdual", "--examples", "2", "-q"],
     ]
     script = WITHOUT_PACKS.replace("COMMANDS", repr(commands))

@@ -14,7 +14,7 @@ from pdual.dsl.catalogue import CATALOGUE, Entry
 from pdual.dsl.catalogue.entry import ROLES
 
 ROOT = Path(__file__).parent.parent.parent
-LAYERS = ("dsl", "compiler", "runtime", "pdual")
+LAYERS = ("dsl", "compiler", "runtime", "packs", "pdual")
 CODE = re.compile(r'"(PD\d{3})"')
 ROLE = re.compile(r'Label\([^"\n]*?, "(\w+)"\)')
 

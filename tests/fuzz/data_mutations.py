@@ -200,7 +200,7 @@ def _safetensors() -> Sequence[bytes]:
 
 @cache
 def _grid() -> Sequence[bytes]:
-    return ((ROOT / "tests" / "runtime" / "sources" / "cases" / "six.m").read_bytes(),)
+    return ((ROOT / "tests/packs/power/cases/six.m").read_bytes(),)
 
 
 # Changes

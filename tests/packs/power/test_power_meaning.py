@@ -22,7 +22,7 @@ from pdual.runtime.models.interface import ModelOutput
 from pdual.runtime.problem.prepare import load_tables
 
 SPEC = Path(__file__).parents[3] / "specs" / "opf30.pdual"
-SIX = Path(__file__).parent / "sources" / "cases" / "six.m"  # a tap, a shift, a shunt, parallel branches, gaps
+SIX = Path(__file__).parent / "cases" / "six.m"  # a tap, a shift, a shunt, parallel branches, gaps
 
 
 class Given(nn.Module):

@@ -18,8 +18,7 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.types import COMPLEX, REAL, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.models import build as building
 from pdual.runtime.models.build import build_model, count_parameters
-from pdual.runtime.models.free import tables_of_rows
-from pdual.runtime.models.interface import ModelOutput
+from pdual.runtime.models.interface import ModelOutput, tables_of_rows
 
 SIZES = {"bus": 3, "class": 10}
 LOAD = ArrayType(Kind.COMPLEX, (SetAxis("bus"),))
