@@ -8,15 +8,12 @@ from typing import Any
 from pdual.compiler.ir import IndexAxis, Node, Scalar
 from pdual.compiler.simplify import simplified
 from pdual.dsl.operations import OPERATIONS
+from pdual.dsl.operations.operation import Result
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis, SetAxis
 
 #: Marks the number of a parameter that may be infinite.
 DECLARED = "declared"
-
-_TRUTHS = frozenset({"equal", "unequal", "at_most", "at_least", "below", "above", "and", "or", "not"})
-_COMMUTATIVE = frozenset({"add", "multiply"})
-_KEEP_INT = frozenset({"add", "subtract", "multiply", "negate", "square", "max", "min", "abs"})
 
 
 class Builder:
@@ -28,7 +25,7 @@ class Builder:
 
     def __call__(self, operation: str, *arguments: Node) -> Node:
         """An element-wise primitive; axes are the union of the arguments', inner axes must agree."""
-        if operation in _COMMUTATIVE and arguments[0].identity > arguments[1].identity:
+        if OPERATIONS[operation].commutative and arguments[0].identity > arguments[1].identity:
             arguments = arguments[::-1]  # equal sums and products are then one node
         simple = simplified(self, operation, arguments)
         if simple is not None:
@@ -191,15 +188,13 @@ def _axes_of(arguments: Sequence[Node]) -> tuple[IndexAxis, ...]:
 
 
 def _element_kind(operation: str, arguments: Sequence[Node]) -> Scalar:
-    if operation in _TRUTHS:
+    gives = OPERATIONS[operation].gives
+    if gives is Result.TRUTH:
         return Scalar.BOOL
-    values = arguments[1:] if operation == "where" else arguments
-    if operation in _KEEP_INT or operation == "where":
-        kinds = {argument.kind for argument in values}
-        if len(kinds) == 1:
-            return kinds.pop()
-    assert operation in OPERATIONS, operation
-    return Scalar.REAL
+    if gives is Result.REAL:
+        return Scalar.REAL
+    kinds = {argument.kind for argument in arguments[1 if gives is Result.AS_CHOSEN else 0 :]}
+    return kinds.pop() if len(kinds) == 1 else Scalar.REAL
 
 
 def _reduced(function: str, body: Node) -> Scalar:

@@ -73,7 +73,7 @@ class RowWalk(Remembering[Range]):
         if operation is not None and operation.interval is not None:
             given = [self.range(argument, indices, inner if argument.inner else ()) for argument in node.arguments]
             if any(isinstance(item, Ends) for item in given):
-                return ranged(node.operation, operation.interval, given, self._rows)
+                return ranged(operation, given, self._rows)
             return self._walk.range(node, indices, inner)
         match node.operation:
             case "field":

@@ -8,27 +8,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pdual.compiler.ir import Node, Scalar
 from pdual.dsl.operations import OPERATIONS
 
-if TYPE_CHECKING:
-    from pdual.compiler.builder import Builder
+
+class Maker(Protocol):
+    """What a rewrite builds with: the graph's ``Builder``."""
+
+    def __call__(self, operation: str, *arguments: Node) -> Node:
+        """Apply a primitive."""
+
+    def known(self, operation: str, *arguments: Node) -> Node | None:
+        """The node of a primitive, if it was made already."""
+
+    def number(self, value: float) -> Node:
+        """A constant."""
+
+    def select(self, base: Node, index: Node) -> Node:
+        """``base[index]``."""
 
 
 _LARGEST = 2**53  # above it, whole numbers are kept as real ones
 
 
-def simplified(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
+def simplified(maker: Maker, operation: str, arguments: Sequence[Node]) -> Node | None:
     """A simpler node with the same value, or None."""
     if arguments and all(argument.operation == "number" for argument in arguments):
-        folded = _folded(builder, operation, arguments)
+        folded = _folded(maker, operation, arguments)
         if folded is not None:
             return folded
     rule = _RULES.get(operation)
-    found = rule(builder, *arguments) if rule is not None else None
-    return found if found is not None else _after_gather(builder, operation, arguments)
+    found = rule(maker, *arguments) if rule is not None else None
+    return found if found is not None else _after_gather(maker, operation, arguments)
 
 
 def number_of(node: Node) -> float | None:
@@ -36,7 +49,7 @@ def number_of(node: Node) -> float | None:
     return float(node.attributes[0]) if node.operation == "number" else None
 
 
-def _folded(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
+def _folded(maker: Maker, operation: str, arguments: Sequence[Node]) -> Node | None:
     try:
         value: object = OPERATIONS[operation].meaning(*(argument.attributes[0] for argument in arguments))
         # What has no finite value stays as it is written, so that it can be told where.
@@ -45,10 +58,10 @@ def _folded(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node
     except (ArithmeticError, ValueError):
         return None
     # A whole number that tensors cannot hold exactly would wrap around in them.
-    return builder.number(float(value) if abs(value) > _LARGEST else value)
+    return maker.number(float(value) if abs(value) > _LARGEST else value)
 
 
-def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -> Node | None:
+def _after_gather(maker: Maker, operation: str, arguments: Sequence[Node]) -> Node | None:
     """``f(a[i], b[i])`` is ``f(a, b)[i]``: worth it when ``i`` is a map, since the smaller array is worked on once."""
     if operation == "negate" or not arguments or any(argument.operation != "select" for argument in arguments):
         return None  # a negation is kept outside, where it disappears into a sum
@@ -65,57 +78,57 @@ def _after_gather(builder: Builder, operation: str, arguments: Sequence[Node]) -
         return None
     if index.operation == "index" and len(arguments) > 1:
         return None  # nothing is saved, and `quantity - bound` should stay visible
-    return builder.select(builder(operation, *bases), index)
+    return maker.select(maker(operation, *bases), index)
 
 
-def _add(builder: Builder, x: Node, y: Node) -> Node | None:
+def _add(maker: Maker, x: Node, y: Node) -> Node | None:
     if number_of(y) == 0 and x.kind is not Scalar.BOOL and _wider(x, y):
         return x
     if number_of(x) == 0 and _wider(y, x):
         return y
     if y.operation == "negate":
-        return builder("subtract", x, y.arguments[0])
-    return builder("subtract", y, x.arguments[0]) if x.operation == "negate" else None
+        return maker("subtract", x, y.arguments[0])
+    return maker("subtract", y, x.arguments[0]) if x.operation == "negate" else None
 
 
-def _subtract(builder: Builder, x: Node, y: Node) -> Node | None:
+def _subtract(maker: Maker, x: Node, y: Node) -> Node | None:
     if number_of(y) == 0 and _wider(x, y):
         return x
     if number_of(x) == 0 and _wider(y, x):
-        return builder("negate", y)
+        return maker("negate", y)
     if y.operation == "negate":
-        return builder("add", x, y.arguments[0])
+        return maker("add", x, y.arguments[0])
     if x.operation == "negate" and x.arguments[0].operation != "negate":
-        return builder("negate", builder("add", x.arguments[0], y))
-    turned = builder.known("subtract", y, x)
-    return builder("negate", turned) if turned is not None else None
+        return maker("negate", maker("add", x.arguments[0], y))
+    turned = maker.known("subtract", y, x)
+    return maker("negate", turned) if turned is not None else None
 
 
-def _multiply(builder: Builder, x: Node, y: Node) -> Node | None:
+def _multiply(maker: Maker, x: Node, y: Node) -> Node | None:
     if x is y:
-        return builder("square", x)
+        return maker("square", x)
     for one, other in ((x, y), (y, x)):
         if number_of(one) == 1 and _wider(other, one):
             return other
         if number_of(one) == -1 and _wider(other, one):
-            return builder("negate", other)
+            return maker("negate", other)
         if one.operation == "negate":
-            return builder("negate", builder("multiply", one.arguments[0], other))
+            return maker("negate", maker("multiply", one.arguments[0], other))
     return None
 
 
-def _divide(builder: Builder, x: Node, y: Node) -> Node | None:
+def _divide(maker: Maker, x: Node, y: Node) -> Node | None:
     return x if number_of(y) == 1 and x.kind is Scalar.REAL else None
 
 
-def _power(builder: Builder, x: Node, exponent: Node) -> Node | None:
+def _power(maker: Maker, x: Node, exponent: Node) -> Node | None:
     value = number_of(exponent)
     if value == 1 and _wider(x, exponent):
         return x
-    return builder("square", x) if value == 2 and x.kind is Scalar.REAL else None
+    return maker("square", x) if value == 2 and x.kind is Scalar.REAL else None
 
 
-def _negate(builder: Builder, x: Node) -> Node | None:
+def _negate(maker: Maker, x: Node) -> Node | None:
     return x.arguments[0] if x.operation == "negate" else None
 
 

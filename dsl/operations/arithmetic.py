@@ -12,7 +12,7 @@ from pdual.dsl.operations import interval
 from pdual.dsl.operations.backwards import quotient, two_sided
 from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.interval import Interval, divide, multiply, negate, point, reciprocal, square
-from pdual.dsl.operations.operation import Applier, Curvature, Domain, Operation, Pair, Parts, Slopes
+from pdual.dsl.operations.operation import ARRAYS, Applier, Curvature, Domain, Operation, Pair, Parts, Result, Slopes
 from pdual.dsl.operations.rules import fraction, infix, numeric, real_valued
 
 
@@ -132,15 +132,18 @@ def _narrow_square(arguments: Sequence[Interval], result: Interval) -> Sequence[
 ADD = Operation(
     "add", 2, "two numbers", numeric, operator.add, infix("+"), _pairwise("add"), interval.add, torch_function("add"),
     Curvature.AFFINE, "+", surface=False, symbol="+", slope=lambda x, y: (point(1.0), point(1.0)), narrow=_narrow_add,
+    gives=Result.AS_ARGUMENTS, commutative=True, binding=5, arrays=f"{ARRAYS}:add",
 )  # fmt: skip
 SUBTRACT = Operation(
     "subtract", 2, "two numbers", numeric, operator.sub, infix("-"), _pairwise("subtract"), interval.subtract,
     torch_function("sub"), Curvature.AFFINE, "+-", surface=False, symbol="-",
     slope=lambda x, y: (point(1.0), point(-1.0)), narrow=_narrow_subtract,
+    gives=Result.AS_ARGUMENTS, binding=5, arrays=f"{ARRAYS}:subtract",
 )  # fmt: skip
 MULTIPLY = Operation(
     "multiply", 2, "two numbers", numeric, _multiplied, infix(r"\,"), _lower_multiply, interval.multiply,
     torch_function("mul"), surface=False, symbol="*", slope=lambda x, y: (y, x), narrow=_narrow_multiply,
+    gives=Result.AS_ARGUMENTS, commutative=True, binding=6, arrays=f"{ARRAYS}:multiply",
 )  # fmt: skip
 DIVIDE = Operation(
     "divide", 2, "two numbers", fraction, _divided, lambda x, y: rf"\frac{{{x}}}{{{y}}}", _lower_divide,
@@ -151,14 +154,17 @@ NEGATE = Operation(
     "negate", 1, "a number", numeric, operator.neg, lambda x: f"-{x}", _lower_negate, interval.negate,
     torch_function("neg"), Curvature.AFFINE, "-", 1.0, surface=False, symbol="-",
     slope=lambda x: (point(-1.0),), narrow=lambda arguments, result: (negate(result),),
+    gives=Result.AS_ARGUMENTS, binding=5, arrays=f"{ARRAYS}:negate",
 )  # fmt: skip
 POWER = Operation(
     "power", 2, "a real number and a real exponent", real_valued, _raised, lambda x, y: f"{{{x}}}^{{{y}}}",
     None, interval.power, torch_function("pow"), surface=False, symbol="^", slope=_power_slope,
+    binding=8,
 )  # fmt: skip
 SQUARE = Operation(
     "square", 1, "a number", numeric, lambda x: x * x, lambda x: f"{{{x}}}^2", _lower_square, interval.square,
     torch_function("square"), Curvature.CONVEX, surface=False, slope=lambda x: (multiply(point(2.0), x),), narrow=_narrow_square,
+    gives=Result.AS_ARGUMENTS, binding=8, arrays=f"{ARRAYS}:square",
 )  # fmt: skip
 
 OPERATIONS = (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, POWER, SQUARE)

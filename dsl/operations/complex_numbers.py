@@ -12,7 +12,7 @@ from pdual.dsl.operations import interval
 from pdual.dsl.operations.backwards import two_sided
 from pdual.dsl.operations.elementary import NARROW_SQRT, half_root
 from pdual.dsl.operations.interval import Interval, add, divide, increasing, negate, square
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
+from pdual.dsl.operations.operation import ARRAYS, Applier, Curvature, Operation, Pair, Parts, Result, Slopes
 from pdual.dsl.operations.rules import analytic, named, real_valued, to_real
 
 # Under the root of a modulus: far below any square that matters in float32, it only makes the gradient at 0 be 0.
@@ -110,6 +110,7 @@ ABS = Operation(
     "abs", 1, "a number", to_real, _meaning_abs, lambda x: rf"\left|{x}\right|", _lower_abs, interval.absolute,
     _emit_abs, Curvature.CONVEX, "?", 1.0, slope=_sign, narrow=_narrow_abs,
     line="`abs(x)`: the absolute value, also of a complex number",
+    gives=Result.AS_ARGUMENTS, arrays=f"{ARRAYS}:absolute",
 )  # fmt: skip
 ABS2 = Operation(
     "abs2", 1, "a number", to_real, _meaning_abs2, lambda x: rf"\left|{x}\right|^2", _lower_abs2,

@@ -1,18 +1,21 @@
 """Intervals of many rows at once: the rules of ``interval`` on arrays of ends, the same numbers.
 
-An operation whose rule is not here has its scalar rule applied once for every different row (``each``). Imports numpy, so it is
-imported where rows are at hand.
+An operation names its rule here in ``arrays``. The scalar rule of any other is applied once for every different row (``each``). Imports numpy, so
+it is imported where rows are at hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdual.dsl.operations.interval import Interval
+from pdual.dsl.operations.operation import Operation
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -120,18 +123,18 @@ def _chosen(where: NDArray[np.bool_], taken: Ends, otherwise: Ends) -> Ends:
     return Ends(np.where(where, taken.lo, otherwise.lo), np.where(where, taken.hi, otherwise.hi))
 
 
-#: Rules on arrays, by operation.
-ARRAYS: Mapping[str, Callable[..., Ends]] = {
-    "add": add, "subtract": subtract, "negate": negate, "multiply": multiply, "abs": absolute, "square": square, "max": maximum,
-    "min": minimum,
-}  # fmt: skip
-
-
-def ranged(operation: str, rule: Callable[..., Interval], arguments: Sequence[Interval | Ends], rows: int) -> Ends:
+def ranged(operation: Operation, arguments: Sequence[Interval | Ends], rows: int) -> Ends:
     """The range rule of an operation on rows. A side that is not there (an infinite number) is left to the scalar rule."""
+    assert operation.interval is not None
     given = [many(argument, rows) for argument in arguments]
-    array = ARRAYS.get(operation)
-    if array is None or any(bool((np.isinf(item.lo) & (item.lo == item.hi)).any()) for item in given):
-        return each(rule, given)
+    if operation.arrays is None or any(bool((np.isinf(item.lo) & (item.lo == item.hi)).any()) for item in given):
+        return each(operation.interval, given)
     with np.errstate(all="ignore"):
-        return array(*given)
+        return _rule(operation.arrays)(*given)
+
+
+@cache
+def _rule(where: str) -> Callable[..., Ends]:
+    module, name = where.split(":")
+    rule: Callable[..., Ends] = getattr(import_module(module), name)
+    return rule

@@ -9,7 +9,7 @@ from math import inf
 from pdual.dsl.operations import interval
 from pdual.dsl.operations.emission import torch_function
 from pdual.dsl.operations.interval import EITHER, FALSE, TRUE, Interval, intersect
-from pdual.dsl.operations.operation import Applier, Curvature, Operation, Pair, Parts, Slopes
+from pdual.dsl.operations.operation import ARRAYS, Applier, Curvature, Operation, Pair, Parts, Result, Slopes
 from pdual.dsl.operations.rules import chosen, comparable, equatable, infix, named, ordered, truth
 
 
@@ -107,53 +107,65 @@ def _narrow_where(arguments: Sequence[Interval], result: Interval) -> Sequence[I
 EQUAL = Operation(
     "equal", 2, "two numbers, two truth values or two members of one set", equatable, operator.eq, infix("="),
     _lower_equal, _equal, torch_function("eq"), surface=False, symbol="==",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 UNEQUAL = Operation(
     "unequal", 2, "two numbers, two truth values or two members of one set", equatable, operator.ne, infix(r"\neq"),
     _lower_unequal, lambda a, b: _negation(_equal(a, b)), torch_function("ne"), surface=False, symbol="!=",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 AT_MOST = Operation(
     "at_most", 2, "two real numbers", comparable, operator.le, infix(r"\leq"), None, _at_most, torch_function("le"),
     surface=False, symbol="<=",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 AT_LEAST = Operation(
     "at_least", 2, "two real numbers", comparable, operator.ge, infix(r"\geq"), None, lambda a, b: _at_most(b, a),
     torch_function("ge"), surface=False, symbol=">=",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 BELOW = Operation(
     "below", 2, "two real numbers", comparable, operator.lt, infix("<"), None, _below, torch_function("lt"), surface=False,
     symbol="<",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 ABOVE = Operation(
     "above", 2, "two real numbers", comparable, operator.gt, infix(">"), None, lambda a, b: _below(b, a),
     torch_function("gt"), surface=False, symbol=">",
+    gives=Result.TRUTH, binding=4,
 )  # fmt: skip
 AND = Operation(
     "and", 2, "two truth values", truth, lambda a, b: a and b, infix(r"\wedge"), None, interval.minimum,
     torch_function("logical_and"), surface=False, symbol="and",
+    gives=Result.TRUTH, binding=2,
 )  # fmt: skip
 OR = Operation(
     "or", 2, "two truth values", truth, lambda a, b: a or b, infix(r"\vee"), None, interval.maximum,
     torch_function("logical_or"), surface=False, symbol="or",
+    gives=Result.TRUTH, binding=1,
 )  # fmt: skip
 NOT = Operation(
     "not", 1, "a truth value", truth, operator.not_, lambda a: rf"\neg {a}", None,
     _negation, torch_function("logical_not"), surface=False, symbol="not",
+    gives=Result.TRUTH, binding=3,
 )  # fmt: skip
 WHERE = Operation(
     "where", 3, "a truth value and two values of one kind", chosen, lambda c, a, b: a if c else b,
     lambda c, a, b: rf"\begin{{cases}}{a} & {c}\\ {b} & \text{{otherwise}}\end{{cases}}", _lower_where, _choose,
     torch_function("where"), surface=False, slope=_where_slope, narrow=_narrow_where,
+    gives=Result.AS_CHOSEN,
 )  # fmt: skip
 MAX = Operation(
     "max", 2, "two real numbers", ordered, max, named("max"), None, interval.maximum, torch_function("maximum"),
     Curvature.CONVEX, "+", 1.0, slope=_max_slope, narrow=_narrow_max,
     line="`max(a, b)`, `max[i in SET](x)`: the larger, the largest; in `expect`, over the rows of a split",
+    gives=Result.AS_ARGUMENTS, arrays=f"{ARRAYS}:maximum",
 )  # fmt: skip
 MIN = Operation(
     "min", 2, "two real numbers", ordered, min, named("min"), None, interval.minimum, torch_function("minimum"),
     Curvature.CONCAVE, "+", 1.0, slope=_min_slope, narrow=_narrow_min,
     line="`min(a, b)`, `min[i in SET](x)`: the smaller, the smallest",
+    gives=Result.AS_ARGUMENTS, arrays=f"{ARRAYS}:minimum",
 )  # fmt: skip
 
 OPERATIONS = (EQUAL, UNEQUAL, AT_MOST, AT_LEAST, BELOW, ABOVE, AND, OR, NOT, WHERE, MAX, MIN)

@@ -54,6 +54,22 @@ class Curvature(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Result(StrEnum):
+    """What kind of number a primitive gives."""
+
+    REAL = "real"
+    TRUTH = "truth"
+    AS_ARGUMENTS = "as its arguments"  # a whole number of whole numbers
+    AS_CHOSEN = "as what it chooses from"  # the first argument tells which
+
+
+#: The module of range rules on arrays of ends.
+ARRAYS = "pdual.dsl.operations.interval_arrays"
+
+#: What encloses its arguments by itself binds as tightly as a name.
+TIGHT = 9
+
+
 @record(frozen=True, slots=True)
 class Domain:
     """Where an operation has a value.
@@ -77,7 +93,9 @@ class Operation:
     ``lower`` is None for an operation that is its own real primitive. ``interval`` is None for what never reaches the IR.
     ``domain`` is None for what has a value everywhere. ``line`` says how a function of a spec is called and what it is, as editors show it.
     ``slope`` gives the ranges of the partial derivatives from those of the arguments, those of both sides at a kink; without it the operation
-    counts as one that jumps. ``narrow`` goes back from the range of the result; without it nothing is narrowed.
+    counts as one that jumps. ``narrow`` goes back from the range of the result; without it nothing is narrowed. ``gives`` is the kind of a primitive's
+    result. ``commutative``: the order of the arguments does not matter. ``binding`` tells how tightly its LaTeX binds, from 1. ``arrays``,
+    ``"module:function"``, is ``interval`` on arrays of ends; without it the rule is applied once for each different row.
     """
 
     name: str
@@ -98,3 +116,7 @@ class Operation:
     line: str = ""
     slope: Callable[..., Slopes] | None = None
     narrow: Narrowing | None = None
+    gives: Result = Result.REAL
+    commutative: bool = False
+    binding: int = TIGHT
+    arrays: str | None = None

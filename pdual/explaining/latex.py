@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isinf, pi
 
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
+from pdual.dsl.operations.operation import TIGHT
 from pdual.dsl.typed import (
     Aggregate,
     Apply,
@@ -35,18 +36,7 @@ _GREEK = frozenset(
         *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
     )
 )
-#: How tightly an operation binds; what is not here encloses its arguments by itself.
-_BINDING: Mapping[str, int] = {
-    "or": 1,
-    "and": 2,
-    "not": 3,
-    **dict.fromkeys(("equal", "unequal", "at_most", "at_least", "below", "above"), 4),
-    **dict.fromkeys(("add", "subtract", "negate"), 5),
-    "multiply": 6,
-    **dict.fromkeys(("power", "square"), 8),
-}
 _REDUCTION = 5  # a sum reaches as far as it can
-_TIGHT = 9
 
 
 class Latex:
@@ -79,54 +69,54 @@ class Latex:
             case Literal():
                 return self._literal(node)
             case ParamRef(name=word) | GivenRef(name=word):
-                return name(word), _TIGHT
+                return name(word), TIGHT
             case FieldRef(name=word, binder=binder):
-                return self.indexed(name(word), (), name(binder.name) if binder is not None else ""), _TIGHT
+                return self.indexed(name(word), (), name(binder.name) if binder is not None else ""), TIGHT
             case IndexRef(binder=binder):
-                return name(binder.name), _TIGHT
+                return name(binder.name), TIGHT
             case LetRef(definition=definition):
-                return name(definition.name), _TIGHT
+                return name(definition.name), TIGHT
             case Apply(operation=operation, arguments=arguments):
                 return self._applied(operation, arguments)
             case Select(base=base, indices=indices):
-                return self._selected(base, indices), _TIGHT
+                return self._selected(base, indices), TIGHT
             case Reduce(function=function, binders=binders, body=body):
                 under = ", ".join(map(self.binder, binders))
                 if function == "mean" and any(str(binder.axis) == binder.rows_of for binder in binders):
-                    return rf"\mathbb{{E}}_{{{under}}}\left[{self.of(body)}\right]", _TIGHT
+                    return rf"\mathbb{{E}}_{{{under}}}\left[{self.of(body)}\right]", TIGHT
                 return rf"{REDUCTIONS[function].latex}_{{{under}}} {self.of(body, _REDUCTION + 1)}", _REDUCTION
             case Aggregate(function=function, arguments=arguments):
-                return rf"{AGGREGATES[function].latex}\left({self._listed(arguments)}\right)", _TIGHT
+                return rf"{AGGREGATES[function].latex}\left({self._listed(arguments)}\right)", TIGHT
             case ModelCall(model=model, arguments=arguments):
-                return rf"{name(model)}_\theta\left({self._listed(arguments)}\right)", _TIGHT
+                return rf"{name(model)}_\theta\left({self._listed(arguments)}\right)", TIGHT
             case OutputOf(call=call, name=word):
-                return rf"\left[{self.of(call)}\right]_{{{name(word)}}}", _TIGHT
+                return rf"\left[{self.of(call)}\right]_{{{name(word)}}}", TIGHT
             case FeaturesOf(call=call):
-                return rf"\operatorname{{features}}\left({self.of(call)}\right)", _TIGHT
+                return rf"\operatorname{{features}}\left({self.of(call)}\right)", TIGHT
             case SquaredNorm(model=model):
                 return rf"\left\|\theta_{{{name(model)}}}\right\|^2", 8
             case FamilyStatistic(kind=kind, family=family, tolerance=tolerance):
                 more = "" if tolerance is None else f", {number(tolerance)}"
-                return rf"\operatorname{{{kind}}}\left({name(family)}{more}\right)", _TIGHT
+                return rf"\operatorname{{{kind}}}\left({name(family)}{more}\right)", TIGHT
             case RowStatistic(function=function, argument=argument, level=level):
                 more = "" if level is None else f", {number(level)}"
-                return rf"\operatorname{{{function}}}\left({self.of(argument)}{more}\right)", _TIGHT
+                return rf"\operatorname{{{function}}}\left({self.of(argument)}{more}\right)", TIGHT
         raise AssertionError(type(node).__name__)
 
     def _literal(self, node: Literal) -> tuple[str, int]:
         value = node.value
         if isinstance(node.type, ArrayType) and isinstance(node.type.element, MemberOf):
-            return name(self._labels[node.type.element.set][int(value)]), _TIGHT
+            return name(self._labels[node.type.element.set][int(value)]), TIGHT
         if isinstance(value, bool | str):
-            return rf"\text{{{escaped(str(value).lower() if isinstance(value, bool) else value)}}}", _TIGHT
-        return number(value), 5 if value < 0 else _TIGHT
+            return rf"\text{{{escaped(str(value).lower() if isinstance(value, bool) else value)}}}", TIGHT
+        return number(value), 5 if value < 0 else TIGHT
 
     def _applied(self, operation: str, arguments: Sequence[TypedExpression]) -> tuple[str, int]:
-        own = _BINDING.get(operation, _TIGHT)
+        own = OPERATIONS[operation].binding
         inside = [0] * len(arguments)
         if operation in ("power", "square"):
-            inside[0] = _TIGHT
-        elif operation in _BINDING:
+            inside[0] = TIGHT
+        elif own < TIGHT:
             inside = [own, *[own + 1] * (len(arguments) - 1)]
             if operation in ("negate", "not"):
                 inside = [own + 1]
@@ -139,7 +129,7 @@ class Latex:
             return rf"{self.of(base)}\left({', '.join(listed)}\right)"
         if isinstance(base, FieldRef) and base.binder is not None:
             return self.indexed(name(base.name), listed, name(base.binder.name))
-        return self.indexed(self.of(base, _TIGHT), listed)
+        return self.indexed(self.of(base, TIGHT), listed)
 
     def _listed(self, arguments: Sequence[TypedExpression]) -> str:
         return ", ".join(map(self.of, arguments))

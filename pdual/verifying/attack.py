@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, Phase
 
 from pdual.runtime.data.context import Progress
 from pdual.verifying.claim import Case, Claim
-from pdual.verifying.subject import Fallen, Subject, Undefined
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Subject
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -66,7 +67,7 @@ def repeat(claim: Claim, subject: Subject, about: str, case: Case) -> Counterexa
     trial = Trial([Tally(claim)], subject, about)
     try:
         trial(case)
-    except Fallen:
+    except Falsified:
         return trial.fallen
     return None
 
@@ -114,7 +115,7 @@ def _search(trial: Trial, cases: SearchStrategy[Case], examples: int, seed: int)
     def one(case: Case) -> None:
         trial(case)
 
-    with warnings.catch_warnings(), suppress(Fallen, Enough):
+    with warnings.catch_warnings(), suppress(Falsified, Enough):
         warnings.simplefilter("ignore")
         hypothesis.seed(seed)(settings(hypothesis.given(cases)(one)))()
 
@@ -140,7 +141,7 @@ class Trial:
         self.fallen: Counterexample | None = None
 
     def __call__(self, case: Case) -> None:
-        """Check a case. Raises Fallen."""
+        """Check a case. Raises Falsified."""
         if self.fallen is not None:
             if perf_counter() - self._fell > SHRINKING:
                 raise Enough
@@ -163,7 +164,7 @@ class Trial:
             claim.check(self._subject, case)
         except Undefined:
             return False
-        except Fallen as found:
+        except Falsified as found:
             self._fall(claim, case, str(found))
         except (ArithmeticError, ValueError, TypeError, LookupError, AssertionError, RuntimeError) as error:
             self._fall(claim, case, f"{type(error).__name__}: {error}".splitlines()[0])
@@ -173,4 +174,4 @@ class Trial:
         if self.fallen is None:
             self._fell = perf_counter()
         self.fallen = Counterexample(claim, self._about, case, found)
-        raise Fallen(found)
+        raise Falsified(found)

@@ -19,7 +19,7 @@ Case: TypeAlias = RowsCase | NumbersCase
 class Claim:
     """One claim about a spec.
 
-    ``cases`` maps a subject to the strategies of its cases, by what they are about (a data set, a dual); ``check`` raises Fallen where
+    ``cases`` maps a subject to the strategies of its cases, by what they are about (a data set, a dual); ``check`` raises Falsified where
     the claim does not hold for a case, Undefined where the case says nothing. Only ``every`` so many cases are checked: a claim whose
     check takes many evaluations. ``of_run``: about trained networks, so only with a run.
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -27,10 +26,8 @@ from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.dual_numbers import WIDTH, Numbers, clip, doubles, over_plans, same
-from pdual.verifying.subject import Fallen, Subject, Undefined
-
-if TYPE_CHECKING:
-    pass
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Subject
 
 RATE = 0.05
 
@@ -48,7 +45,7 @@ def check_lagrangian(subject: Subject, case: Case) -> None:
     psi = lagrangian.psi(held, multipliers)
     psi.sum().backward()  # type: ignore[no-untyped-call]
     if multipliers.grad is not None and bool(multipliers.grad.any()):
-        raise Fallen("a gradient of psi reaches the multipliers")
+        raise Falsified("a gradient of psi reaches the multipliers")
     assert residuals.grad is not None
     relaxed = lagrangian.relaxed(given.residuals, given.multipliers, given.mask)
     sums = [Fraction(0)] * len(psi)
@@ -68,13 +65,13 @@ def check_lagrangian(subject: Subject, case: Case) -> None:
         size = abs(g) + abs(lam) / rho
         same(f"the relaxed residual in {where}", float(relaxed[row, column]), float(step), size)
         if abs(float(relaxed[row, column])) < (max(g, 0.0) if not equal else abs(g)) * (1 - 1e-12) and live:
-            raise Fallen(f"[g]_+ <= |r| does not hold in {where}")
+            raise Falsified(f"[g]_+ <= |r| does not hold in {where}")
         slope = float(residuals.grad[row, column])
         at_kink = not equal and abs(float(asked)) <= 1e-12 * (abs(lam) + rho * abs(g))
         if live and not at_kink:
             same(f"the slope of psi in {where}", slope, float(kept), abs(lam) + rho * abs(g))
         if not live and slope != 0:
-            raise Fallen(f"a masked entry has a gradient in {where}")
+            raise Falsified(f"a masked entry has a gradient in {where}")
     for row, (total, size) in enumerate(zip(sums, sizes, strict=True)):
         same(f"psi of row {row}", float(psi[row].detach()), float(total), size)
     _check_penalties(given, lagrangian)
@@ -90,13 +87,13 @@ def _check_penalties(given: Numbers, lagrangian: Lagrangian) -> None:
     if not torch.equal(
         fresh.psi(given.residuals, given.multipliers), lagrangian.psi(given.residuals, given.multipliers)
     ):
-        raise Fallen("psi does not use the rho it was raised to")
+        raise Falsified("psi does not use the rho it was raised to")
     lagrangian.load_rho(given.rho)
     fresh = Lagrangian(given.equal, given.rho)
     if not torch.equal(
         fresh.relaxed(given.residuals, given.multipliers), lagrangian.relaxed(given.residuals, given.multipliers)
     ):
-        raise Fallen("the residual that is followed does not use the rho that was loaded")
+        raise Falsified("the residual that is followed does not use the rho that was loaded")
 
 
 # --- stores --------------------------------------------------------------------------------------------------
@@ -156,10 +153,10 @@ def _within(given: Numbers, found: Tensor, when: str, zero: bool = False) -> Non
     for row, column in given.places():
         value = float(found[row, column])
         if zero and value != 0:
-            raise Fallen(f"the multiplier of row {row}, column {column} is {value:g} {when}")
+            raise Falsified(f"the multiplier of row {row}, column {column} is {value:g} {when}")
         slack = 1e-12 * given.high()
         if not given.low(column) - slack <= value <= given.high() + slack:
-            raise Fallen(
+            raise Falsified(
                 f"the multiplier of row {row}, column {column} of {given.plan.name} is {value:.17g} {when}, outside"
                 f" [{given.low(column):g}, {given.high():g}]"
             )
@@ -378,12 +375,12 @@ def check_optima(subject: Subject, case: Case) -> None:
         name = f"the multiplier of row {row}, column {column} of {given.plan.name} at z = {float(z[row, column]):g}"
         found = float(lam[row, column])
         if abs(found - float(expected[row, column])) > 1e-6 * (1 + abs(float(expected[row, column]))):
-            raise Fallen(f"{name} ends at {found:.10g}, and the optimum has {float(expected[row, column]):.10g}")
+            raise Falsified(f"{name} ends at {found:.10g}, and the optimum has {float(expected[row, column]):.10g}")
         # Without a cap the optimum has z, or [z]_+: a table that is short of it is no reference, and has to be known by its cap.
         uncapped = float(z[row, column]) if given.equal[column] else max(float(z[row, column]), 0.0)
         at_cap = bool(is_at_cap(lam, given.bounds.high)[row, column])
         if abs(found - uncapped) > 1e-5 * (1 + abs(uncapped)) and not at_cap:
-            raise Fallen(f"{name} is {found:.10g}, {uncapped:.10g} without a cap, and does not count as at its cap")
+            raise Falsified(f"{name} is {found:.10g}, {uncapped:.10g} without a cap, and does not count as at its cap")
 
 
 CLAIMS = (

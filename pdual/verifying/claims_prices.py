@@ -10,7 +10,8 @@ from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.claims_rows import over_rows
 from pdual.verifying.claims_shape import objective_of
-from pdual.verifying.subject import Fallen, Meant, Subject, Undefined
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Meant, Subject
 
 
 def check_prices(subject: Subject, case: Case) -> None:
@@ -29,7 +30,7 @@ def check_prices(subject: Subject, case: Case) -> None:
         if (price := _price(first, other)) is not None:
             told = True
             if price > largest * (1 + 1e-9) + 1e-12 * abs(objective.bound):
-                raise Fallen(
+                raise Falsified(
                     f"in row {number} the optimal multiplier is {price:.10g} / s, and at most {largest:.10g} / s is claimed"
                 )
     if not told:

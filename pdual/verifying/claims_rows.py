@@ -19,8 +19,9 @@ from pdual.runtime.data.row_facts import columns
 from pdual.runtime.training.averages import means_of
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
+from pdual.verifying.outcomes import Falsified, Undefined
 from pdual.verifying.ranges import values_of_nodes
-from pdual.verifying.subject import NEAR, Fallen, Meant, Session, Subject, Undefined
+from pdual.verifying.subject import NEAR, Meant, Session, Subject
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -56,7 +57,7 @@ def check_ranges(subject: Subject, case: Case) -> None:
             place = wrong.nonzero()[0].tolist()
             at = tuple(place)
             low, high = held.low.expand_as(held.value)[at], held.high.expand_as(held.value)[at]
-            raise Fallen(
+            raise Falsified(
                 f"`{subject.spec.source.text[held.node.span.start : held.node.span.end]}` is {held.value[at]:.17g} in row"
                 f" {place[0]}, outside [{low:.17g}, {high:.17g}] (node {held.node})"
             )
@@ -70,7 +71,7 @@ def _entries_in_range(subject: Subject, data: str, found: Meant) -> None:
                 continue
             slack = 1e-12 * max(1.0, abs(entry.left), abs(entry.right))
             if not interval.lo - slack <= entry.residual <= interval.hi + slack:
-                raise Fallen(f"{_name(part.layout, members)} is {entry.residual:.17g}, outside {interval}")
+                raise Falsified(f"{_name(part.layout, members)} is {entry.residual:.17g}, outside {interval}")
 
 
 def _rows_in_range(subject: Subject, case: RowsCase, meant: Sequence[Meant]) -> None:
@@ -89,7 +90,7 @@ def _rows_in_range(subject: Subject, case: RowsCase, meant: Sequence[Meant]) -> 
                 low, high = float(known.low[row, column]), float(known.high[row, column])
                 slack = 1e-12 * max(1.0, abs(entry.left), abs(entry.right))
                 if not low - slack <= entry.residual <= high + slack:
-                    raise Fallen(
+                    raise Falsified(
                         f"{_name(part.layout, members)} is {entry.residual:.17g} in row {row}, outside [{low:.17g}, {high:.17g}],"
                         " its range at the fields of the row"
                     )
@@ -106,12 +107,12 @@ def check_rows(subject: Subject, case: Case) -> None:
 
 
 def agree_rows(session: Session, program: Program, found: Evaluation) -> None:
-    """What a program says of the rows of a case is what the interpreter says. Raises Fallen, Undefined."""
+    """What a program says of the rows of a case is what the interpreter says. Raises Falsified, Undefined."""
     meant = session.rows
     residuals = found.residuals.detach()
     mask = torch.ones_like(residuals, dtype=torch.bool) if found.mask is None else found.mask
     if residuals.shape != (len(meant), program.layout.columns):
-        raise Fallen(f"the residual matrix is {tuple(residuals.shape)}")
+        raise Falsified(f"the residual matrix is {tuple(residuals.shape)}")
     for row, expected in enumerate(meant):
         left = dict(expected.entries)
         column = 0
@@ -122,10 +123,10 @@ def agree_rows(session: Session, program: Program, found: Evaluation) -> None:
                 value, live = float(residuals[row, column]), bool(mask[row, column])
                 column += 1
                 if live != (entry is not None and not entry.masked):
-                    raise Fallen(f"{name} is {'live' if live else 'masked'}, and the row says otherwise")
+                    raise Falsified(f"{name} is {'live' if live else 'masked'}, and the row says otherwise")
                 if entry is None or entry.masked:
                     if value != 0:
-                        raise Fallen(f"{name} is masked and has residual {value:.17g}")
+                        raise Falsified(f"{name} is masked and has residual {value:.17g}")
                     continue
                 key = (part.family, part.part, members)
 
@@ -136,7 +137,7 @@ def agree_rows(session: Session, program: Program, found: Evaluation) -> None:
                 _agree(session, name, value * scale, entry.residual, residual)
         forgotten = [key for key, entry in left.items() if not entry.masked]
         if forgotten:
-            raise Fallen(f"{'.'.join(map(str, forgotten[0]))} is live in row {row} and has no column")
+            raise Falsified(f"{'.'.join(map(str, forgotten[0]))} is live in row {row} and has no column")
 
 
 def _check_layout(subject: Subject, program: Program) -> None:
@@ -145,9 +146,9 @@ def _check_layout(subject: Subject, program: Program) -> None:
     for part in program.layout.parts:
         equality = families[part.family].operators == ("==",)
         if (part.sense is Sense.EQUAL) != equality:
-            raise Fallen(f"{part.name} has sense {part.sense}")
+            raise Falsified(f"{part.name} has sense {part.sense}")
         if not all(scale > 0 and math.isfinite(scale) for scale in part.scale):
-            raise Fallen(f"{part.name} is divided by {part.scale}")
+            raise Falsified(f"{part.name} is divided by {part.scale}")
 
 
 def check_values(subject: Subject, case: Case) -> None:
@@ -173,11 +174,11 @@ def check_values(subject: Subject, case: Case) -> None:
 
 
 def agree_objective(session: Session, found: Evaluation) -> None:
-    """What a program says of the objective of every row of a case is what the interpreter says. Raises Fallen, Undefined."""
+    """What a program says of the objective of every row of a case is what the interpreter says. Raises Falsified, Undefined."""
     for row, expected in enumerate(session.rows):
         if expected.objective is not None:
             if found.objective is None:
-                raise Fallen("the objective has no value")
+                raise Falsified("the objective has no value")
 
             def objective(near: list[Meant], row: int = row) -> float | None:
                 return near[row].objective
@@ -215,7 +216,7 @@ def _check_groups(subject: Subject, session: Session) -> None:
     expected = subject.meant_of_groups(session.case, session.calls)
     _, found = subject.run(session.case, session.calls)
     if found.group_objective is None:
-        raise Fallen("groups have no objective")
+        raise Falsified("groups have no objective")
     for number, value in enumerate(expected):
         if math.isfinite(value):
             _same(f"objective of group {number}", float(found.group_objective[number]), value, session.largest)
@@ -243,7 +244,7 @@ def _check_formulas(subject: Subject, session: Session, program: Program, found:
                     name = f"multiplier of {_name(part, members)} in row {row}"
                     _same(name, value, meant[row, position], session.largest)
                     if not (bounds.lo <= value <= bounds.hi and low <= value <= plan.cap):
-                        raise Fallen(f"{name} is {value:.17g}, outside [{low:g}, {plan.cap:g}]")
+                        raise Falsified(f"{name} is {value:.17g}, outside [{low:g}, {plan.cap:g}]")
                 position += 1
 
 
@@ -269,7 +270,7 @@ def _detached(features: Mapping[str, object]) -> Mapping[str, object]:
     for name, value in features.items():
         inner = getattr(value, "values", value)
         if isinstance(inner, Tensor) and inner.requires_grad:
-            raise Fallen(f"a gradient flows through the features {name}")
+            raise Falsified(f"a gradient flows through the features {name}")
     return features
 
 
@@ -304,7 +305,7 @@ def check_gradients(subject: Subject, case: Case) -> None:
     total = _weighted(found, weights)
     slope = _along(total, subject.leaves())
     if not abs(slope - expected) <= allowed + 1e-9:
-        raise Fallen(f"the gradient along a direction is {slope:.10g}, and the values change by {expected:.10g}")
+        raise Falsified(f"the gradient along a direction is {slope:.10g}, and the values change by {expected:.10g}")
 
 
 def _terms(subject: Subject, session: Session, shift: float) -> dict[Place, float]:
@@ -336,7 +337,7 @@ def _weighted(found: Evaluation, weights: Mapping[Place, float]) -> Tensor:
     for name, values in sources.items():
         chosen = [(place, weight) for place, weight in weights.items() if place[0] == name]
         if chosen and values is None:
-            raise Fallen(f"the program has no {name}")
+            raise Falsified(f"the program has no {name}")
         if chosen and values is not None:
             first = torch.tensor([row for (_, row, _), _ in chosen])
             second = torch.tensor([column for (_, _, column), _ in chosen])
@@ -360,7 +361,7 @@ def _agree(
     """``_same``, unless the interpreter's own value jumps here: on a branch cut, at a tie."""
     try:
         _same(name, found, expected, session.largest)
-    except Fallen:
+    except Falsified:
         for rows in session.near:
             near = again(rows)
             if near is None or not abs(near - expected) <= JUMP * max(1.0, abs(expected), session.largest * NEAR):
@@ -372,7 +373,7 @@ def _same(name: str, found: float, expected: float, size: float) -> None:
     if not math.isfinite(expected) or size > LARGEST:
         raise Undefined(f"{name} is {expected}")
     if not abs(found - expected) <= TOLERANCE * max(1.0, abs(expected)) + ROUNDING * size:
-        raise Fallen(f"{name}: the program says {found:.17g}, the interpreter {expected:.17g}")
+        raise Falsified(f"{name}: the program says {found:.17g}, the interpreter {expected:.17g}")
 
 
 def _name(part: PartLayout, members: tuple[int, ...]) -> str:

@@ -18,7 +18,8 @@ from pdual.runtime.data.tables import Ragged, RowBatch
 from pdual.verifying.case import RowsCase, flat
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.claims_rows import agree_objective, agree_rows, over_rows
-from pdual.verifying.subject import Fallen, Session, Subject, Undefined
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Session, Subject
 
 if TYPE_CHECKING:
     from pdual.verifying.trained import Trained
@@ -49,13 +50,15 @@ def check_predictions(subject: Subject, case: Case) -> None:
             for part, leaf in leaves.items():
                 largest = max(1.0, float(leaf.detach().abs().max())) if leaf.numel() else 1.0
                 if not torch.allclose(_numbers(said[part]), leaf.detach(), rtol=0.0, atol=ROUNDING * largest):
-                    raise Fallen(f"`{name}` predicts {part or 'other values'} for rows of a batch and for each alone")
+                    raise Falsified(
+                        f"`{name}` predicts {part or 'other values'} for rows of a batch and for each alone"
+                    )
     with trained.listening() as heard:
         trained.evaluate(case.data, batch)
     for name, part, values, low, high in heard:
         if not bool((torch.isfinite(values) & (values >= low) & (values <= high)).all()):
             worst = values[~((values >= low) & (values <= high))][0]
-            raise Fallen(
+            raise Falsified(
                 f"`{name}`{f'.{part}' if part else ''} predicts {float(worst):.9g}, outside [{low:g}, {high:g}]"
             )
 
@@ -99,7 +102,9 @@ def _check_weights(subject: Subject, session: Session, trained: Trained, found: 
         size = max(1.0, float(first.abs().max()), float(second.abs().max()))
         if not bool(((first - second).abs() <= 1e-7 * size).all()):
             _refuse_kinks(subject, session)
-            raise Fallen(f"gradients in the weights differ by {float((first - second).abs().max()):.3g} of {size:.3g}")
+            raise Falsified(
+                f"gradients in the weights differ by {float((first - second).abs().max()):.3g} of {size:.3g}"
+            )
 
 
 def _refuse_kinks(subject: Subject, session: Session) -> None:
@@ -138,7 +143,9 @@ def check_learned(subject: Subject, case: Case) -> None:
             for row, value in enumerate(multipliers[:, column].tolist()):
                 if not low - (slack if low else 0.0) <= value <= plan.cap + slack:
                     name = ", ".join(plan.parts)
-                    raise Fallen(f"a multiplier of {name} is {value:.9g} in row {row}, outside [{low:g}, {plan.cap:g}]")
+                    raise Falsified(
+                        f"a multiplier of {name} is {value:.9g} in row {row}, outside [{low:g}, {plan.cap:g}]"
+                    )
 
 
 def _moderate(subject: Subject, case: Case) -> tuple[Trained, RowBatch]:

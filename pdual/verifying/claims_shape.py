@@ -14,7 +14,8 @@ from pdual.dsl.operations.operation import Curvature
 from pdual.verifying.case import RowsCase
 from pdual.verifying.claim import Case, Claim
 from pdual.verifying.claims_rows import over_rows
-from pdual.verifying.subject import Fallen, Meant, Subject, Undefined
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Meant, Subject
 
 Key: TypeAlias = tuple[str, str, tuple[int, ...]]
 #: Rounding, relative to the largest number on the way.
@@ -63,7 +64,7 @@ def check_lipschitz(subject: Subject, case: Case) -> None:
     for number, key, (one, other, _) in _entries(points):
         constant, distance = constants.get(key, (None, None))[0], distances[number]
         if constant is not None and abs(one - other) > constant * distance * (1 + 1e-9) + slack:
-            raise Fallen(
+            raise Falsified(
                 f"{_name(key)} in row {number} changes by {abs(one - other):.10g} over a distance of {distance:.10g}: more than"
                 f" L = {constant:.10g}"
             )
@@ -84,7 +85,9 @@ def check_curvature(subject: Subject, case: Case) -> None:
         if kind is None:
             continue
         if (kind is not Curvature.CONCAVE and above > slack) or (kind is not Curvature.CONVEX and above < -slack):
-            raise Fallen(f"{_name(key)} in row {number} is {above:.10g} above the mean half way, and is claimed {kind}")
+            raise Falsified(
+                f"{_name(key)} in row {number} is {above:.10g} above the mean half way, and is claimed {kind}"
+            )
 
 
 def _calls(subject: Subject, data: str) -> int:
@@ -114,7 +117,7 @@ def check_bowl(subject: Subject, case: Case) -> None:
         below, least = fsum((one / 2, other / 2, -middle)), claimed.strong / 8 * hypot(*apart) ** 2
         slack = ROUNDING * max(session.largest, abs(one), abs(other))
         if below < least * (1 - 1e-9) - slack:
-            raise Fallen(
+            raise Falsified(
                 f"the objective of row {number} is {below:.10g} below the mean half way, and mu = {claimed.strong:.10g} asks for"
                 f" {least:.10g}"
             )

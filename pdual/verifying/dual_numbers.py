@@ -15,7 +15,8 @@ from pdual.compiler.program import DualPlan
 from pdual.runtime.duals.store import Bounds
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case
-from pdual.verifying.subject import Fallen, Subject
+from pdual.verifying.outcomes import Falsified
+from pdual.verifying.subject import Subject
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -149,6 +150,6 @@ def clip(value: float, low: float, high: float) -> float:
 
 
 def same(name: str, found: float, expected: float, size: float) -> None:
-    """Raise Fallen where two numbers differ by more than rounding."""
+    """Raise Falsified where two numbers differ by more than rounding."""
     if not abs(found - expected) <= ROUNDING * max(1.0, size, abs(expected)):
-        raise Fallen(f"{name}: found {found:.17g}, expected {expected:.17g}")
+        raise Falsified(f"{name}: found {found:.17g}, expected {expected:.17g}")

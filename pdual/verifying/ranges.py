@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import torch
@@ -12,14 +13,13 @@ from torch import Tensor, nn
 
 from pdual.compiler.assemble import emission_of
 from pdual.compiler.constants import Constants
-from pdual.compiler.graph import DataGraph
+from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node, Scalar, topological
 from pdual.compiler.walk import Walk
 from pdual.dsl.types import FixedAxis, SetAxis
-from pdual.runtime.data.tables import Ragged
+from pdual.runtime.data.tables import Ragged, RowBatch
 from pdual.verifying.calls import Calls
 from pdual.verifying.case import RowsCase
-from pdual.verifying.subject import Subject
 
 #: Drawn within their ranges, or not numbers.
 _LEFT_OUT = frozenset({"field", "output", "call", "features", "feature_input", "present"})
@@ -45,6 +45,28 @@ class Held(Ranged):
 class _Emitted:
     nodes: tuple[Ranged, ...]
     module: nn.Module
+
+
+class Subject(Protocol):
+    """What values are computed with: a lowered spec and its models."""
+
+    @property
+    def graph(self) -> Graph:
+        """The spec."""
+
+    @property
+    def walk(self) -> Walk:
+        """Its ranges."""
+
+    @property
+    def models(self) -> Mapping[str, nn.Module]:
+        """The models by name."""
+
+    def ask(self, calls: Calls) -> None:
+        """Let the models answer from these calls."""
+
+    def batch(self, case: RowsCase) -> RowBatch:
+        """The rows as the program reads them."""
 
 
 _KNOWN: WeakKeyDictionary[Subject, dict[str, _Emitted]] = WeakKeyDictionary()

@@ -38,6 +38,8 @@ from pdual.runtime.data.tables import RowBatch, with_groups
 from pdual.verifying.calls import SQUARED_NORM, CalledModel, Calls, OtherCalls, column
 from pdual.verifying.case import RowsCase
 from pdual.verifying.drawing import ROWS, Drawing
+from pdual.verifying.outcomes import Undefined
+from pdual.verifying.ranges import values_of_nodes
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -47,14 +49,6 @@ if TYPE_CHECKING:
 
 #: How far predictions are moved to see whether a value jumps.
 NEAR = 1e-8
-
-
-class Fallen(AssertionError):  # noqa: N818 - a claim that fell is what is looked for, not an error
-    """A claim does not hold for a case: what was claimed and what was found, in one line."""
-
-
-class Undefined(Exception):  # noqa: N818
-    """A case says nothing: an expression has no value there, or numbers overflow."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +139,6 @@ class Session:
     @cached_property
     def largest(self) -> float:
         """The largest number that occurs on the way to any value, at least 1: what rounding is relative to."""
-        from pdual.verifying.ranges import values_of_nodes
-
         found = [1.0]
         for held in values_of_nodes(self._subject, self.case, self.calls):
             finite = held.value[torch.isfinite(held.value)]

@@ -23,7 +23,7 @@ from pdual.runtime.data.tables import Ragged, RowBatch
 from pdual.runtime.training.training_sets import Lane
 from pdual.verifying.calls import Answer, column
 from pdual.verifying.case import Value
-from pdual.verifying.subject import Undefined
+from pdual.verifying.outcomes import Undefined
 
 
 class Trained:

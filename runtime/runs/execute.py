@@ -23,19 +23,23 @@ from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.identity import spec_hash
 from pdual.runtime.data.context import Progress, SourceContext
+from pdual.runtime.data.row_facts import impossible_rows
+from pdual.runtime.data.split_groups import split_warnings
 from pdual.runtime.data.tables import Table
-from pdual.runtime.system.deadline import Deadline
-from pdual.runtime.system.denormals import flushed
 from pdual.runtime.evaluation.context import EvaluationContext, Teller, evaluated
 from pdual.runtime.evaluation.expectations import Expectation, check_expectation
-from pdual.runtime.storage.folder import RUN, SPEC, RunFolder
-from pdual.runtime.system.memory import told_room
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.nonfinite import located
+from pdual.runtime.evaluation.recovery import solver_recovery
 from pdual.runtime.problem.odd_modules import odd_modules
 from pdual.runtime.problem.options import RunOptions, check_counts
 from pdual.runtime.problem.prepared import Prepared, prepared
 from pdual.runtime.problem.problem import Options, Problem
+from pdual.runtime.problem.samples import sentences, warnings_of
+from pdual.runtime.runs.unminimised import objectives
+from pdual.runtime.runs.unseen import standards_of
+from pdual.runtime.runs.verdict import Verdict, verdict
+from pdual.runtime.storage.folder import RUN, SPEC, RunFolder
 from pdual.runtime.storage.records import (
     Asked,
     LogLine,
@@ -45,15 +49,11 @@ from pdual.runtime.storage.records import (
     SplitMetrics,
     StandardRecord,
 )
-from pdual.runtime.evaluation.recovery import solver_recovery
-from pdual.runtime.data.row_facts import impossible_rows
+from pdual.runtime.system.deadline import Deadline
+from pdual.runtime.system.denormals import flushed
+from pdual.runtime.system.memory import told_room
 from pdual.runtime.training.run import Run
-from pdual.runtime.problem.samples import sentences, warnings_of
 from pdual.runtime.training.solver import solve
-from pdual.runtime.data.split_groups import split_warnings
-from pdual.runtime.runs.unminimised import objectives
-from pdual.runtime.runs.unseen import standards_of
-from pdual.runtime.runs.verdict import Verdict, verdict
 
 _RECORDED = ("pdual", "torch", "torch-geometric", "numpy", "casadi", "lark", "pydantic")
 

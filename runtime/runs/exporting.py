@@ -22,11 +22,11 @@ from pdual.dsl.declarations.registry import answers_by_row
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import ArrayType
+from pdual.runtime.runs.unseen import column_kind, column_shape, standards_of, value_fields
 from pdual.runtime.storage.export_folder import exporting, publish
-from pdual.runtime.training.training_sets import Lane
 from pdual.runtime.storage.outputs import write_whole
 from pdual.runtime.training.run import Run
-from pdual.runtime.runs.unseen import column_kind, column_shape, standards_of, value_fields
+from pdual.runtime.training.training_sets import Lane
 
 #: Rows of the batch that a program is traced with.
 TRACED = 3

@@ -20,12 +20,12 @@ from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.data.standards import Standard, standardised
 from pdual.runtime.data.tables import ColumnTable, Ragged, Table, joined, with_groups
-from pdual.runtime.training.training_sets import Lane
-from pdual.runtime.training.run import Run
 from pdual.runtime.models.interface import as_model
 from pdual.runtime.sources.table import read_fields
-from pdual.runtime.data.standards import Standard, standardised
+from pdual.runtime.training.run import Run
+from pdual.runtime.training.training_sets import Lane
 
 
 @dataclass(frozen=True)

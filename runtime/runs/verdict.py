@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.program import Program
-from pdual.runtime.models.interface import tables_of_rows
-from pdual.runtime.evaluation.average_metrics import average_metrics
 from pdual.runtime.data.tables import Table
+from pdual.runtime.evaluation.average_metrics import average_metrics
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.violations import Profile, address, families, unit
+from pdual.runtime.models.interface import tables_of_rows
 from pdual.runtime.storage.records import RANGE, TOLERANCE, LogLine
 from pdual.runtime.training.run import Run
 

@@ -14,7 +14,8 @@ from torch import nn
 import pdual
 from pdual.runtime.models.interface import ModelOutput
 from pdual.verifying.claims import CLAIMS
-from pdual.verifying.subject import Fallen, Subject, Undefined
+from pdual.verifying.outcomes import Falsified, Undefined
+from pdual.verifying.subject import Subject
 
 SPEC = """problem rings "Two outputs under limits that move with the row"
 set k = 0..1
@@ -196,7 +197,7 @@ def test_counterexamples_go_to_the_folder_of_the_run_and_are_replayed(
 ):
     def wrong(subject: Subject, case: Any) -> None:
         if subject.session(case).calls.call("f", (case.rows[0]["x"],)).outputs["a"][0] < 1.999:
-            raise Fallen("it is small")
+            raise Falsified("it is small")
 
     from dataclasses import replace
 

@@ -16,10 +16,10 @@ from pdual.dsl.diagnostics import Refusal
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.runs.execute import execute, pick_device
-from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.problem.prepare import load_tables
+from pdual.runtime.runs.execute import execute, pick_device
+from pdual.runtime.storage.folder import RunFolder
 
 FIELDS = "x: real in [0, 1], y: real"
 SPEC = """

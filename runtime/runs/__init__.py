@@ -1,0 +1,1 @@
+"""A run from its options to its folder."""
