@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Reals: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -17,6 +16,8 @@ def auc(tight: Flags, score: Reals) -> Reals:
 
     The Mann-Whitney form of the area under the ROC curve.
     """
+    from scipy.stats import rankdata
+
     ranks = rankdata(score, axis=1)
     positive = tight.sum(1).astype(float)
     negative = tight.shape[1] - positive
@@ -28,6 +29,8 @@ def auc(tight: Flags, score: Reals) -> Reals:
 
 def spearman(first: Reals, second: Reals) -> Reals:
     """Of each row of [n, k]: the correlation of ranks, ties sharing theirs; NaN where either side is constant."""
+    from scipy.stats import rankdata
+
     return pearson(rankdata(first, axis=1), rankdata(second, axis=1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from inspect import unwrap
 from math import cos, pi
 from typing import Any
 
@@ -103,14 +104,35 @@ def share(schedule: CosineSettings | ConstantSettings, step: int, total: int) ->
     return schedule.final + (1 - schedule.final) * (1 + cos(pi * done)) / 2
 
 
+class _Light(torch.optim.Optimizer):
+    """Methods of torch's optimisers as they are without torch's compiler: to be left alone by it they import it, which takes two seconds."""
+
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
+    state_dict = unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = unwrap(torch.optim.Optimizer.load_state_dict)
+    zero_grad = unwrap(torch.optim.Optimizer.zero_grad)
+
+
+class _Adam(_Light, torch.optim.Adam):
+    step = torch.no_grad()(unwrap(torch.optim.Adam.step))
+
+
+class _AdamW(_Light, torch.optim.AdamW):
+    step = torch.no_grad()(unwrap(torch.optim.Adam.step))
+
+
+class _Sgd(_Light, torch.optim.SGD):
+    step = torch.no_grad()(unwrap(torch.optim.SGD.step))
+
+
 def _build(name: str, settings: OptimiserSettings, vectors: list[nn.Parameter]) -> torch.optim.Optimizer:
     # Fused kernels exist for every floating-point type; complex parameters do not occur (the compiler lowers them).
     decay = settings.weight_decay
     parameters = [{"params": [vector]} for vector in vectors]
     if isinstance(settings, SgdSettings):
-        return torch.optim.SGD(parameters, settings.lr, settings.momentum, weight_decay=decay, fused=True)
+        return _Sgd(parameters, settings.lr, settings.momentum, weight_decay=decay, fused=True)
     assert isinstance(settings, AdamSettings)
-    kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
+    kind = _AdamW if name == "adamw" else _Adam
     return kind(parameters, settings.lr, settings.betas, weight_decay=decay, fused=True)
 
 
