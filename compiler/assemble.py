@@ -16,6 +16,9 @@ from pdual.compiler.ir import Node, topological
 from pdual.compiler.norms import norm_weights
 from pdual.compiler.program import AveragePlan, DualPlan, Evaluation, Program, Strata
 from pdual.compiler.rows import PartRows
+from pdual.dsl import typed
+from pdual.dsl.declarations.references import Settings
+from pdual.dsl.declarations.registry import duals
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.record import record
 from pdual.dsl.types import TEXT
@@ -71,7 +74,10 @@ def average_plan(graph: Graph) -> AveragePlan | None:
         weights=weights,
         offsets=offsets,
         reads=tuple(_reads(weighted, places) for weighted in averages.weighted),
-        duals=tuple(DualPlan(choice.kind, choice.parts, choice.columns, choice.cap) for choice in averages.duals),
+        duals=tuple(
+            DualPlan(choice.kind, choice.parts, choice.columns, choice.cap, settings_of(choice))
+            for choice in averages.duals
+        ),
         multiplier_units=tuple(graph.objective_scale / scale for scale in scales.tolist()),
     )
 
@@ -292,6 +298,14 @@ def _columns(emission: Emission, node: Node, part: PartRows) -> Any:
     return emission.flat(node, part.axes, part.layout.members)
 
 
+def settings_of(choice: DualChoice) -> Settings:
+    """The settings of its own of the kind in force: those that are written, the defaults where the kind is another one."""
+    written = choice.written.value
+    if isinstance(written, typed.HeldDual) and written.kind == choice.kind and written.settings is not None:
+        return written.settings
+    return duals()[choice.kind].settings()
+
+
 def _plan(
     graph: Graph, data: DataGraph, choice: DualChoice, constants: Constants, models: nn.ModuleDict, dtype: torch.dtype
 ) -> DualPlan:
@@ -302,13 +316,16 @@ def _plan(
         by_name = {part.layout.name: part for part in data.parts}
         pieces = [emission.flat(f.value, f.axes, by_name[f.part].layout.members) for f in choice.formulas]
         formula = emission.finish(_beside(pieces))
-    held = choice.written.value
+    held, kind = choice.written.value, duals()[choice.kind]
     return DualPlan(
         kind=choice.kind,
         parts=choice.parts,
         columns=choice.columns,
         cap=choice.cap,
-        architecture=getattr(held, "architecture", None) if choice.kind == "learned" else None,
+        architecture=held.architecture
+        if isinstance(held, typed.HeldDual) and "architecture" in kind.arguments
+        else None,
+        settings=settings_of(choice),
         features=tuple(choice.features),
         members=choice.members,
         formula=formula,

@@ -14,7 +14,7 @@ from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows, constant, family_rows
 from pdual.compiler.walk import Walk
 from pdual.dsl import typed
-from pdual.dsl.checking.averages import SCALAR_KINDS
+from pdual.dsl.checking.averages import DEFAULT_KIND, holds_averages
 from pdual.dsl.checking.dual_values import DEFAULT_CAP
 from pdual.dsl.diagnostics import Collector
 
@@ -67,7 +67,7 @@ def held_kind(name: str, written: str, overrides: Mapping[str, str]) -> str:
     kind = overrides.get(name, overrides.get("*"))
     if kind is None:
         return written
-    return kind if kind in SCALAR_KINDS else "shared"
+    return kind if holds_averages(kind) else DEFAULT_KIND
 
 
 def _choice(

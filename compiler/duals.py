@@ -15,6 +15,7 @@ from pdual.compiler.rows import PartRows
 from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import children
+from pdual.dsl.declarations.registry import FORMULA, duals
 from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.operations.interval import Interval, union
 from pdual.dsl.operations.operation import Pair
@@ -44,11 +45,11 @@ def dual_choices(
 
 
 def _by_kind(dual: typed.TypedDual, overrides: Mapping[str, str]) -> Mapping[str, list[tuple[str, str]]]:
-    written = dual.value.kind if isinstance(dual.value, typed.HeldDual) else "formula"
+    written = dual.value.kind if isinstance(dual.value, typed.HeldDual) else FORMULA
     kinds: dict[str, list[tuple[str, str]]] = {}
     for family, part in dual.parts:
         override = overrides.get(family, overrides.get("*"))
-        kind = written if override is None or (override == "learned" and written == "formula") else override
+        kind = written if override is None or (written == FORMULA and duals()[override].fitted) else override
         kinds.setdefault(kind, []).append((family, part))
     return kinds
 
@@ -70,13 +71,13 @@ def _choice(
     if isinstance(dual.value, typed.FormulaDual):
         outside = Lowering(spec, lowering.builder, lowering.keys, features_outside=True)
         formulas = tuple(_formula(dual.value, part, outside, walk, found) for part in ordered)
-        if kind == "formula" and called([f.value for f in formulas]) <= spec.frozen:
+        if kind == FORMULA and called([f.value for f in formulas]) <= spec.frozen:
             found.add("PD417", dual.value.span, family=ordered[0].layout.family)
         cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
-        reads = _formula_features(dual.value, lowering, features) if kind == "formula" else {}
-        return DualChoice(kind, names, columns, cap, dual, reads, (), formulas if kind == "formula" else ())
+        reads = _formula_features(dual.value, lowering, features) if kind == FORMULA else {}
+        return DualChoice(kind, names, columns, cap, dual, reads, (), formulas if kind == FORMULA else ())
     choice = DualChoice(kind, names, columns, dual.value.cap, dual, {})
-    if kind != "learned":
+    if "on" not in duals()[kind].arguments:
         return choice
     if dual.value.on is None:
         found.add("PD440", dual.span, kind=kind)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from pdual.compiler.graph import Grouping
 from pdual.compiler.layout import Layout
-from pdual.dsl.declarations.references import ArchitectureUse
+from pdual.dsl.declarations.references import ArchitectureUse, Settings
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -103,7 +103,7 @@ class AveragePlan:
 class DualPlan:
     """How the multipliers of some parts are held.
 
-    ``kind``: ``pointwise``, ``shared``, ``hybrid``, ``learned``, ``formula``, ``penalty`` (0, rho stays) or ``none`` (the rows are dropped).
+    ``kind``: a registered kind of dual (``pdual.dsl.declarations.dual``), with its own ``settings``.
     ``columns``: the columns of the layout it holds, ascending. ``cap``: G, scaled. A ``learned`` plan reads the features named in
     ``features``; when they are per member, ``members`` gives for each of its columns (feature key, position, head): columns with one head share weights.
     """
@@ -112,8 +112,8 @@ class DualPlan:
     parts: tuple[str, ...]
     columns: tuple[int, ...]
     cap: float
+    settings: Settings = field(default_factory=Settings)
     architecture: ArchitectureUse | None = None
     features: tuple[str, ...] = ()
     members: tuple[tuple[str, int, str], ...] = ()
     formula: nn.Module | None = None
-    extras: Mapping[str, Any] | None = None

@@ -182,12 +182,13 @@ class TypedFamily:
 
 @record(frozen=True, slots=True)
 class HeldDual:
-    """A dual kind: ``pointwise``, ``shared``, ``hybrid`` or ``learned`` (with an architecture and what it reads)."""
+    """A kind of dual with its arguments and its settings; where it takes them, an architecture and what that reads."""
 
     kind: str
     cap: float
     architecture: ArchitectureUse | None = None
     on: TypedExpression | None = None
+    settings: Settings | None = None
     span: Span = field(default=NOWHERE, compare=False)
 
 

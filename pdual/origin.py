@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pdual.dsl.declarations.beside import is_beside
+from pdual.dsl.declarations.registry import FORMULA
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.problem.options import RunOptions
 from pdual.understanding import ALL
@@ -76,7 +77,7 @@ def options_of(record: RunRecord) -> RunOptions:
         "samples": tuple(record.samples),
     }
     if asked is None:
-        dual = {} if "+" in record.dual or record.dual == "formula" else {ALL: record.dual}
+        dual = {} if "+" in record.dual or record.dual == FORMULA else {ALL: record.dual}
         return RunOptions(dual=dual, **shared)  # type: ignore[arg-type]
     return RunOptions(
         dual=dict(asked.dual),

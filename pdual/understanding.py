@@ -10,9 +10,9 @@ from pdual.compiler.compile import lower
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.catalogue import errors_in
-from pdual.dsl.checking.averages import SCALAR_KINDS
-from pdual.dsl.checking.dual_values import KINDS
-from pdual.dsl.declarations.registry import sources
+from pdual.dsl.checking.averages import holds_averages
+from pdual.dsl.checking.dual_values import is_held
+from pdual.dsl.declarations.registry import held_kinds, sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Diagnostic, Refusal, refuse
 from pdual.dsl.garbage import few_collections
@@ -80,13 +80,13 @@ def check_duals(dual: Mapping[str, str], spec: typed.TypedSpec) -> None:
     averages = [average.name for average in spec.averages]
     families += averages
     for family, kind in dual.items():
-        if kind not in KINDS:
-            kinds = ", ".join(f"`{item}`" for item in KINDS)
-            raise refuse("PD705", kind=kind, kinds=kinds, near=nearest(kind, KINDS))
+        if not is_held(kind):
+            kinds = ", ".join(f"`{item}`" for item in held_kinds())
+            raise refuse("PD705", kind=kind, kinds=kinds, near=nearest(kind, held_kinds()))
         if family != ALL and family not in families:
             names = ", ".join(f"`{name}`" for name in families) or None
             raise refuse("PD706", family=family, families=names, near=nearest(family, families))
-        if family in averages and kind not in SCALAR_KINDS:
+        if family in averages and not holds_averages(kind):
             raise refuse("PD738", family=family, kind=kind)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdual.dsl.checking.calls import FEATURES, SQUARED_NORM
-from pdual.dsl.checking.dual_values import KINDS
 from pdual.dsl.checking.lookup import CONSTANTS, TRUTHS
 from pdual.dsl.checking.statistics import STATISTICS
+from pdual.dsl.declarations.registry import duals, held_kinds
 from pdual.dsl.operations import AGGREGATES, FUNCTIONS, REDUCTIONS
 from pdual.dsl.tables import load
 from pdual.dsl.types import Kind
@@ -92,14 +92,7 @@ BUILTINS: Mapping[str, str] = {
 }
 
 #: Ways to hold multipliers.
-DUALS: Mapping[str, str] = {
-    "pointwise": "`pointwise(cap = G)`: a multiplier for every row and entry",
-    "shared": "`shared(cap = G)`: a multiplier for every entry, the same on all rows",
-    "hybrid": "`hybrid(cap = G)`: a shared multiplier and one a row, added",
-    "learned": "`learned(ARCHITECTURE, on = EXPR, cap = G)`: a network that has multipliers for new rows too",
-    "penalty": "no multipliers: the penalty alone",
-    "none": "no multipliers and no penalty: violations are measured only",
-}
+DUALS: Mapping[str, str] = {name: duals()[name].line for name in held_kinds()}
 
 #: Word groups, as every grammar of an editor takes them.
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -121,7 +114,6 @@ def missing() -> dict[str, set[str]]:
         "type": {str(kind) for kind in Kind},
         "value": {*CONSTANTS, *TRUTHS},
         "function": callables,
-        "dual": set(KINDS),
     }
     here = {**{name: set(words) for name, words in GROUPS.items()}}
     here["keyword"] = {*STATEMENTS, *CLAUSES, *WORD_OPERATORS}

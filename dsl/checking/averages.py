@@ -6,21 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
 from pdual.dsl import syntax
-from pdual.dsl.checking.dual_values import DEFAULT_CAP, KINDS, check_held, held_kind
+from pdual.dsl.checking.dual_values import DEFAULT_CAP, check_held, held_kind, is_held
 from pdual.dsl.checking.entities import BrokenEntity, DataEntity, RowEntity
 from pdual.dsl.checking.operators import require_real
 from pdual.dsl.checking.reductions import check_free
 from pdual.dsl.checking.relations import Relation, check_relation, check_scale
 from pdual.dsl.checking.scope import Place, Scope, is_unknown, unknown
 from pdual.dsl.checking.walking import children
+from pdual.dsl.declarations.registry import duals
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.spans import Span
 from pdual.dsl.typed import Apply, Binder, HeldDual, Reduce, TypedAverage, TypedExpression
 from pdual.dsl.types import BOOL, REAL, RaggedAxis
 
-#: How one multiplier for all rows may be held.
-SCALAR_KINDS = ("shared", "penalty", "none")
+#: How the multiplier of an average is held where the spec says nothing.
+DEFAULT_KIND = "shared"
+
+
+def holds_averages(kind: str) -> bool:
+    """Whether the multiplier of an average may be held so."""
+    return kind in duals() and duals()[kind].averages
 
 
 def check_averages(
@@ -31,7 +37,7 @@ def check_averages(
     found = []
     for node in nodes:
         if family_spans.get(node.name.name) == node.name.span:
-            average = _average(node, held.get(node.name.name, HeldDual("shared", DEFAULT_CAP)), scope)
+            average = _average(node, held.get(node.name.name, HeldDual(DEFAULT_KIND, DEFAULT_CAP)), scope)
             if average is not None:
                 found.append(average)
     return tuple(found)
@@ -43,10 +49,10 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
     spans: dict[str, Span] = {}
     for node in nodes:
         kind = held_kind(node.value, scope)
-        value = check_held(node.value, kind, scope) if kind in SCALAR_KINDS else None
-        if kind is None or (kind in KINDS and kind not in SCALAR_KINDS):
+        value = check_held(node.value, kind, scope) if kind is not None and holds_averages(kind) else None
+        if kind is None or (is_held(kind) and not holds_averages(kind)):
             scope.found.add("PD411", node.value.span)
-        elif kind not in KINDS:
+        elif not is_held(kind):
             check_held(node.value, kind, scope)
         for target in node.targets:
             name = target.family.name

@@ -8,8 +8,10 @@ from pdual.dsl import syntax
 from pdual.dsl.checking.annotations import has_unknown
 from pdual.dsl.checking.constants import number
 from pdual.dsl.checking.scope import Place, Scope, is_unknown
-from pdual.dsl.checking.settings import checked_architecture, name_span
-from pdual.dsl.declarations.references import ArchitectureUse
+from pdual.dsl.checking.settings import call_settings, checked_architecture, name_span
+from pdual.dsl.declarations.dual import DualKind
+from pdual.dsl.declarations.references import ArchitectureUse, Settings
+from pdual.dsl.declarations.registry import FORMULA, duals, held_kinds
 from pdual.dsl.diagnostics import Label
 from pdual.dsl.near import nearest
 from pdual.dsl.operations import FUNCTIONS
@@ -20,25 +22,15 @@ from pdual.dsl.types import ArrayType, Kind, MemberFeatures, RaggedAxis
 #: The cap of a dual for which the spec names none, scaled.
 DEFAULT_CAP = 1e4
 
-#: The kinds with their arguments, in order.
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "pointwise": ("cap",),
-    "shared": ("cap",),
-    "hybrid": ("cap",),
-    "learned": ("architecture", "on", "cap"),
-    "penalty": (),
-    "none": (),
-}
-
 
 def held_kind(node: syntax.Expression, scope: Scope) -> str | None:
     """The name of the kind, where the value is one and not a formula."""
     function = node.function if isinstance(node, syntax.Call) else node
     if not isinstance(function, syntax.Name) or scope.lookup(function.name) is not None:
         return None
-    if function.name in KINDS:
+    if is_held(function.name):
         return function.name
-    near = nearest(function.name, KINDS)
+    near = nearest(function.name, held_kinds())
     known = isinstance(node, syntax.Call) and (function.name in FUNCTIONS or nearest(function.name, FUNCTIONS))
     return function.name if near is not None and not known else None
 
@@ -46,31 +38,56 @@ def held_kind(node: syntax.Expression, scope: Scope) -> str | None:
 def check_held(node: syntax.Expression, kind: str, scope: Scope) -> HeldDual | None:
     """A dual of a kind; None where it was refused."""
     function = node.function if isinstance(node, syntax.Call) else node
-    if kind not in KINDS:
-        there = ", ".join(f"`{item}`" for item in KINDS)
-        scope.found.add("PD403", function.span, name=kind, near=nearest(kind, KINDS), there=there)
+    if not is_held(kind):
+        kinds = held_kinds()
+        there = ", ".join(f"`{item}`" for item in kinds)
+        scope.found.add("PD403", function.span, name=kind, near=nearest(kind, kinds), there=there)
         return None
-    arguments = _arguments(node, kind, scope) if isinstance(node, syntax.Call) else {}
+    declaration = duals()[kind]
+    arguments = _arguments(node, declaration, scope) if isinstance(node, syntax.Call) else {}
     if arguments is None:
         return None
-    cap = _cap(arguments.get("cap"), kind, node, scope)
-    if kind != "learned":
-        return None if cap is None else HeldDual(kind, cap, span=node.span)
-    architecture = _architecture(arguments.get("architecture"), node, scope)
-    on = _on(arguments.get("on"), node, scope)
-    if cap is None or architecture is None or on is None:
+    cap = _cap(arguments.get("cap"), declaration, node, scope)
+    takes = declaration.arguments
+    architecture = _architecture(arguments.get("architecture"), node, scope) if "architecture" in takes else None
+    on = _on(arguments.get("on"), node, scope) if "on" in takes else None
+    settings = _settings(arguments, declaration, node, scope)
+    if (
+        cap is None
+        or settings is None
+        or (architecture is None) == ("architecture" in takes)
+        or (on is None) == ("on" in takes)
+    ):
         return None
-    return HeldDual(kind, cap, architecture, on, node.span)
+    return HeldDual(kind, cap, architecture, on, settings, node.span)
 
 
-def _arguments(node: syntax.Call, kind: str, scope: Scope) -> dict[str, syntax.Expression] | None:
-    allowed = KINDS[kind]
+def is_held(name: str) -> bool:
+    """Whether a kind of dual has this name in a spec."""
+    return name != FORMULA and name in duals()
+
+
+def _settings(
+    arguments: Mapping[str, syntax.Expression], kind: DualKind, node: syntax.Expression, scope: Scope
+) -> Settings | None:
+    """The settings of its own that a kind has."""
+    own = tuple(
+        syntax.Argument(name, value, span=value.span)
+        for name, value in arguments.items()
+        if name in kind.settings.model_fields
+    )
+    function = node.function if isinstance(node, syntax.Call) else node
+    return call_settings(kind.settings, (), syntax.Call(function, own, span=node.span), kind.name, scope)
+
+
+def _arguments(node: syntax.Call, declaration: DualKind, scope: Scope) -> dict[str, syntax.Expression] | None:
+    kind, allowed = declaration.name, (*declaration.arguments, *declaration.settings.model_fields)
     found: dict[str, syntax.Expression] = {}
     spans: dict[str, Span] = {}
     fits = True
     for position, argument in enumerate(node.arguments):
         name = argument.name
-        if name is None and position < len(allowed):
+        if name is None and position < len(declaration.arguments):
             name = allowed[position]
         if name is None or name not in allowed:
             there = ", ".join(f"`{item}`" for item in allowed) or None
@@ -89,11 +106,11 @@ def _arguments(node: syntax.Call, kind: str, scope: Scope) -> dict[str, syntax.E
     return found if fits else None
 
 
-def _cap(value: syntax.Expression | None, kind: str, node: syntax.Expression, scope: Scope) -> float | None:
-    if "cap" not in KINDS[kind]:
+def _cap(value: syntax.Expression | None, kind: DualKind, node: syntax.Expression, scope: Scope) -> float | None:
+    if "cap" not in kind.arguments:
         return 0.0
     if value is None:
-        scope.found.add("PD409", node.span, kind=kind, cap=f"{DEFAULT_CAP:g}")
+        scope.found.add("PD409", node.span, kind=kind.name, cap=f"{DEFAULT_CAP:g}")
         return DEFAULT_CAP
     cap = number(value, scope)
     if cap is not None and not 0 < cap < float("inf"):

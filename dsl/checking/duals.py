@@ -21,6 +21,9 @@ from pdual.dsl.types import ArrayType, Kind
 
 DEFAULT = "default"
 
+#: How multipliers are held where the spec says nothing.
+DEFAULT_KIND = "pointwise"
+
 #: A part of a family, by both names.
 Part = tuple[str, str]
 
@@ -67,7 +70,7 @@ def check_duals(
             report_own_label(value, node, [families[name] for name in dict(mine)], scope)
     free = tuple(parts_of.get(None, ()))
     if free:
-        duals.append(TypedDual(free, HeldDual("pointwise", DEFAULT_CAP), True))
+        duals.append(TypedDual(free, HeldDual(DEFAULT_KIND, DEFAULT_CAP), True))
     return tuple(duals)
 
 

@@ -9,11 +9,15 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
+from pdual.dsl.declarations.dual import DualKind
 from pdual.dsl.declarations.evaluation import EvaluationDeclaration
 from pdual.dsl.declarations.references import ArchitectureUse
-from pdual.dsl.declarations.shipped import ARCHITECTURES, SOURCES
+from pdual.dsl.declarations.shipped import ARCHITECTURES, DUALS, SOURCES
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.source import SourceDeclaration
+
+#: The kind of dual that is a formula over models, which no spec names.
+FORMULA = "formula"
 
 D = TypeVar("D")
 
@@ -62,6 +66,17 @@ def sources() -> Mapping[str, SourceDeclaration]:
 def architectures() -> Mapping[str, Architecture]:
     """Every architecture by its name in a spec (``power.completed``)."""
     return Registry(ARCHITECTURES, "pdual.architectures")
+
+
+@cache
+def duals() -> Mapping[str, DualKind]:
+    """Every kind of dual by name."""
+    return Registry(DUALS, "pdual.duals")
+
+
+def held_kinds() -> list[str]:
+    """The kinds that a spec names; a formula is written out."""
+    return [*(name for name in DUALS if name != FORMULA), *(name for name in duals() if name not in DUALS)]
 
 
 def answers_by_row(use: ArchitectureUse | None, signature: Signature) -> bool:

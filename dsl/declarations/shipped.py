@@ -1,4 +1,4 @@
-"""Sources and architectures of no domain, by name: where each declaration is. Domains are packs, which entry points name."""
+"""Sources, architectures and kinds of dual of no domain, by name: where each declaration is. Domains are packs, which entry points name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ _HERE = "pdual.dsl.declarations"
 SOURCES: Mapping[str, str] = {
     BOUND_NAME: f"{_HERE}.sources_table:BOUND",
     "csv": f"{_HERE}.sources_table:CSV",
+}
+
+DUALS: Mapping[str, str] = {
+    "pointwise": f"{_HERE}.duals:POINTWISE",
+    "shared": f"{_HERE}.duals:SHARED",
+    "hybrid": f"{_HERE}.duals:HYBRID",
+    "learned": f"{_HERE}.duals:LEARNED",
+    "formula": f"{_HERE}.duals:FORMULA",
+    "penalty": f"{_HERE}.duals:PENALTY",
+    "none": f"{_HERE}.duals:NONE",
 }
 
 ARCHITECTURES: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,12 +10,10 @@ from torch import Tensor
 
 from pdual.bounding.estimate import Estimate
 from pdual.comparing import REFERENCE
+from pdual.dsl.declarations.dual import DualKind
 from pdual.restoring import Restored
 from pdual.runtime.evaluation.violations import Profile, families
 from pdual.runtime.training.training_sets import Lane
-
-#: The kinds of multipliers that networks hold.
-LEARNED = ("learned", "formula")
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,11 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     lam_phi is one element of the class, and the table of the first pointwise reference stands for the optimal multiplier: where that is exact the
     number is no smaller than the infimum over the class on these rows.
     """
-    learned = {part for lane in found.run.lanes for part in _held(lane, *LEARNED)}
+    learned = {part for lane in found.run.lanes for part in _held(lane, _is_fitted)}
     if not learned:
         return Estimate("nuPhi", None, "estimate", "no multipliers are learned")
     named = next(
-        ((name, run) for name, run in references if any(_held(lane, REFERENCE) for lane in run.run.lanes)), None
+        ((name, run) for name, run in references if any(_held(lane, _is_reference) for lane in run.run.lanes)), None
     )
     if named is None:
         return Estimate(
@@ -51,8 +49,8 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
         count, of_lane = _of_lane(lane, others[lane.name])
         rows += count
         distances += of_lane
-    capped = sorted({part for lane in found.run.lanes for part in _at_cap(others[lane.name], _held(lane, *LEARNED))})
-    left = learned - {part for lane in reference.run.lanes for part in _held(lane, REFERENCE)}
+    capped = sorted({part for lane in found.run.lanes for part in _at_cap(others[lane.name], _held(lane, _is_fitted))})
+    left = learned - {part for lane in reference.run.lanes for part in _held(lane, _is_reference)}
     if left or not distances:
         what = ", ".join(sorted(left)) or "no row is in both runs"
         return Estimate("nuPhi", None, "estimate", f"`{name}` has no multiplier of every row for {what}")
@@ -74,7 +72,7 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
 
 def _at_cap(lane: Lane, learned: set[str]) -> set[str]:
     """The parts of a reference that some train row has at its cap: the optimal multiplier may be larger there."""
-    parts = [part for part in lane.program.layout.parts if part.name in learned & _held(lane, REFERENCE)]
+    parts = [part for part in lane.program.layout.parts if part.name in learned & _held(lane, _is_reference)]
     if not parts:
         return set()
     layout = lane.program.layout
@@ -83,14 +81,23 @@ def _at_cap(lane: Lane, learned: set[str]) -> set[str]:
     return {part.name for part in parts if bool(capped[:, layout.columns_in([part])].any())}
 
 
-def _held(lane: Lane, *kinds: str) -> set[str]:
-    """The parts of a data set whose multipliers are held in one of these ways."""
-    return {part for plan in lane.multipliers.plans if plan.kind in kinds for part in plan.parts}
+def _is_fitted(kind: DualKind) -> bool:
+    return kind.fitted
+
+
+def _is_reference(kind: DualKind) -> bool:
+    return kind.name == REFERENCE
+
+
+def _held(lane: Lane, chosen: Callable[[DualKind], bool]) -> set[str]:
+    """The parts of a data set whose multipliers are held in such a way."""
+    pairs = zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True)
+    return {part for plan, kind in pairs if chosen(kind) for part in plan.parts}
 
 
 def _of_lane(lane: Lane, other: Lane) -> tuple[int, list[Distance]]:
     """The number of common train rows, and the distances of the families that one learns and the other has a table of."""
-    learned, table = _held(lane, *LEARNED), _held(other, REFERENCE)
+    learned, table = _held(lane, _is_fitted), _held(other, _is_reference)
     layout = lane.program.layout
     if not learned & table:
         return 0, []

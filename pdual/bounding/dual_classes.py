@@ -13,6 +13,8 @@ from pdual.bounding.pairs import Pair, each, nothing, together
 from pdual.compiler.compile import make_walk
 from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.prediction import Breaks, Predictions
+from pdual.dsl.declarations.dual import FunctionClass
+from pdual.dsl.declarations.registry import duals
 from pdual.restoring import Restored
 from pdual.runtime.duals.learned import LearnedStore
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
@@ -45,6 +47,20 @@ class Table(DualClass):
     def pair(self, rows: int) -> Pair:
         """Half the width of the range, however many rows there are."""
         return nothing("a table has a number of its own for every row").within(self._half)
+
+
+class Unknown(DualClass):
+    """Functions of a kind that does not declare which they are."""
+
+    def __init__(self, half: float, kind: str) -> None:
+        super().__init__(half)
+        self._kind = kind
+
+    def pair(self, rows: int) -> Pair:
+        """Half the width of the range: no function in it is further."""
+        return nothing(f"not known: `{self._kind}` does not declare which functions its multipliers are").within(
+            self._half
+        )
 
 
 class Learned(DualClass):
@@ -97,15 +113,20 @@ def dual_classes(found: Restored, lane: Lane, signs: Signs) -> list[DualClass]:
         equal = lane.multipliers.lagrangian.equal
         places = [lane.multipliers.active.index(column) for column in plan.columns]
         half = plan.cap * (1.0 if bool(equal[places].any()) else 0.5)
-        if plan.kind == "learned":
-            assert isinstance(store, LearnedStore)
-            classes.append(Learned(half, store, signs))
-        elif plan.kind == "formula":
-            classes.append(Formula(half, found, choices[plan.parts], signs))
-        elif plan.kind in ("shared", "penalty"):
-            classes.append(Constants(half if plan.kind == "shared" else 0.0))
-        else:
-            classes.append(Table(half))
+        match duals()[plan.kind].functions:
+            case FunctionClass.NETWORKS:
+                assert isinstance(store, LearnedStore)
+                classes.append(Learned(half, store, signs))
+            case FunctionClass.FORMULAS:
+                classes.append(Formula(half, found, choices[plan.parts], signs))
+            case FunctionClass.CONSTANTS:
+                classes.append(Constants(half))
+            case FunctionClass.ZERO:
+                classes.append(Constants(0.0))
+            case FunctionClass.TABLES:
+                classes.append(Table(half))
+            case FunctionClass.UNKNOWN:
+                classes.append(Unknown(half, plan.kind))
     return classes
 
 

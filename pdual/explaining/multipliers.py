@@ -9,7 +9,8 @@ from typing import TypeAlias
 from pdual.compiler.graph import DataGraph, DualChoice, Graph
 from pdual.compiler.open_axes import called_signature
 from pdual.dsl import typed
-from pdual.dsl.declarations.registry import architectures
+from pdual.dsl.declarations.registry import FORMULA, architectures
+from pdual.dsl.declarations.registry import duals as kinds
 from pdual.dsl.declarations.signature import Output, Signature
 from pdual.dsl.types import ArrayType, Axis, FixedAxis, Kind, SetAxis
 from pdual.explaining import text
@@ -60,9 +61,9 @@ def _dual(choice: DualChoice, data: str, spec: typed.TypedSpec, graph: Graph, ro
 
 def _words(choice: DualChoice, spec: typed.TypedSpec) -> str:
     value = choice.written.value
-    if choice.kind == "formula":
+    if choice.kind == FORMULA:
         return text.written(spec.source, value.value.span if isinstance(value, typed.FormulaDual) else value.span)
-    if choice.kind == "learned" and isinstance(value, typed.HeldDual) and value.architecture is not None:
+    if kinds()[choice.kind].fitted and isinstance(value, typed.HeldDual) and value.architecture is not None:
         on = f" on {text.written(spec.source, value.on.span)}" if value.on is not None else ""
         return f"{text.setting(value.architecture)}{on}"
     return choice.kind
@@ -71,7 +72,7 @@ def _words(choice: DualChoice, spec: typed.TypedSpec) -> str:
 def _state(data: DataGraph, spec: typed.TypedSpec, graph: Graph, rows: int | None) -> StateFact:
     columns = data.layout.columns
     # Two duals may read one model: it counts once.
-    counts = [numbers(choice, spec, graph, rows) for choice in data.duals if choice.kind != "formula"]
+    counts = [numbers(choice, spec, graph, rows) for choice in data.duals if choice.kind != FORMULA]
     counts += [_parameters(name, spec, graph) for name in _formula_models(data)]
     known = [count for count in counts if count is not None]
     total = sum(known) if len(known) == len(counts) else None
@@ -80,18 +81,11 @@ def _state(data: DataGraph, spec: typed.TypedSpec, graph: Graph, rows: int | Non
 
 def numbers(choice: DualChoice, spec: typed.TypedSpec, graph: Graph, rows: int | None) -> int | None:
     """How many numbers hold the multipliers of a choice; None where a size is not known."""
-    columns = len(choice.columns)
-    match choice.kind:
-        case "none" | "penalty":
-            return 0
-        case "shared":
-            return columns
-        case "pointwise":
-            return None if rows is None else rows * columns
-        case "hybrid":
-            return None if rows is None else (rows + 1) * columns
-        case "formula":
-            return _known_sum(_parameters(name, spec, graph) for name in sorted(choice.models))
+    kind = kinds()[choice.kind]
+    if kind.numbers is not None:
+        return kind.numbers(rows, len(choice.columns))
+    if choice.kind == FORMULA:
+        return _known_sum(_parameters(name, spec, graph) for name in sorted(choice.models))
     return _learned(choice, graph)
 
 

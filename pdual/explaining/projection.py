@@ -12,13 +12,12 @@ from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.optimisers import OptimiserSettings
+from pdual.dsl.declarations.registry import duals
 from pdual.dsl.identity import spec_hash
 from pdual.explaining.records import MeasuredFact, TimeFact
 
 #: Run folders that are looked into, the newest first.
 _MOST_LOOKED = 20
-#: Kinds of multipliers that no network is fitted for.
-_UNFITTED = ("pointwise", "shared", "hybrid", "penalty", "none")
 
 
 class Earlier(NamedTuple):
@@ -83,8 +82,8 @@ def _longest(spec: typed.TypedSpec, graph: Graph | None, train: Mapping[str, int
 
 def _in_force(graph: Graph) -> list[str]:
     averages = graph.averages
-    held = {data.of for data in graph.data if any(dual.kind != "none" for dual in data.duals)}
-    columns = [column for dual in averages.duals if dual.kind != "none" for column in dual.columns]
+    held = {data.of for data in graph.data if any(duals()[dual.kind].in_force for dual in data.duals)}
+    columns = [column for dual in averages.duals if duals()[dual.kind].in_force for column in dual.columns]
     return sorted(held | {data for column in columns for data in averages.data_of(averages.parts[column])})
 
 
@@ -92,7 +91,7 @@ def _fitted(graph: Graph | None) -> int:
     """Networks of multipliers that are fitted in every outer iteration."""
     if graph is None:
         return 0
-    return sum(choice.kind not in _UNFITTED for data in graph.data for choice in data.duals)
+    return sum(duals()[choice.kind].fitted for data in graph.data for choice in data.duals)
 
 
 def _measured(earlier: Earlier, steps: int | None, outer: int) -> MeasuredFact:

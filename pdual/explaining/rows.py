@@ -8,6 +8,7 @@ from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
+from pdual.dsl.declarations.registry import duals
 from pdual.dsl.parts import part_shapes
 from pdual.explaining import text
 from pdual.explaining.records import PartFact, Span2
@@ -73,7 +74,7 @@ def holder(part: str, choices: tuple[DualChoice, ...]) -> DualChoice | None:
 
 def multiplier_range(choice: DualChoice | None, part: str, sense: Sense) -> Span2:
     """Where a multiplier of the part may lie, scaled; a formula's is its inferred range within the cap."""
-    if choice is None or choice.kind in ("none", "penalty"):
+    if choice is None or not duals()[choice.kind].multipliers:
         return (0.0, 0.0)
     low = -choice.cap if sense is Sense.EQUAL else 0.0
     formula = next((item.interval for item in choice.formulas if item.part == part), None)

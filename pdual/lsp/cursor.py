@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pdual.dsl import tables
 from pdual.dsl.checking.accepted import Accepted, accepted
-from pdual.dsl.checking.dual_values import KINDS
+from pdual.dsl.checking.dual_values import is_held
 from pdual.dsl.declarations.optimisers import OPTIMISERS, SCHEDULES
 from pdual.dsl.declarations.references import Settings
-from pdual.dsl.declarations.registry import architectures, sources
+from pdual.dsl.declarations.registry import architectures, duals, sources
 from pdual.dsl.declarations.solving import RHO_SCHEDULES, SHRINKINGS, SolveSettings
 from pdual.dsl.diagnostics import Collector
 from pdual.dsl.layout import CLOSERS, OPENERS, survey
@@ -127,8 +127,11 @@ def _called(name: str) -> Around | None:
     records: Mapping[str, type[Settings]] = {**OPTIMISERS, **SCHEDULES, **RHO_SCHEDULES, **SHRINKINGS}
     if name in records:
         return _around(name, records[name])
-    if name in KINDS:
-        return Around(name, dict.fromkeys(KINDS[name], f"a setting of `{name}`"), {})
+    if is_held(name):
+        own = _around(name, duals()[name].settings)
+        return Around(
+            name, {**dict.fromkeys(duals()[name].arguments, f"a setting of `{name}`"), **own.settings}, own.accepted
+        )
     for registry in (architectures(), sources()):
         if name and name in registry:
             return _around(name, registry[name].settings)

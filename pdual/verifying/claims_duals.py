@@ -12,14 +12,14 @@ from fractions import Fraction
 import torch
 from torch import Tensor, nn
 
+from pdual.dsl.declarations.dual import Column, Meaning
 from pdual.dsl.declarations.optimisers import OptimiserSettings, SgdSettings
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.dsl.declarations.registry import FORMULA, duals
 from pdual.runtime.data.features import FeatureCache, Features
-from pdual.runtime.duals.fixed import PenaltyStore
-from pdual.runtime.duals.hybrid import HybridStore
-from pdual.runtime.duals.pointwise import PointwiseStore
+from pdual.runtime.duals.build import store_of
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.regression import RMS_FLOOR, SATURATION, VARIANCE_FLOOR, Fitting, RegressionStore
-from pdual.runtime.duals.shared import SharedStore
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
 from pdual.runtime.evaluation.violations import is_at_cap
 from pdual.runtime.optimisation.lagrangian import Lagrangian
@@ -135,7 +135,7 @@ class _Regression(RegressionStore):
 def check_multipliers(subject: Subject, case: Case) -> None:
     """Whatever it was told, every kind gives multipliers in [0, cap] ([-cap, cap] for an equality), and 0 to begin with."""
     given = Numbers.of(subject, case)
-    if given.plan.plan.kind == "formula":
+    if given.plan.plan.kind == FORMULA:
         raise Undefined("the range of a formula is checked with its values")
     table = _store(given)
     store = _regression(given)[0] if table is None else table
@@ -165,15 +165,18 @@ def _within(given: Numbers, found: Tensor, when: str, zero: bool = False) -> Non
 def check_updates(subject: Subject, case: Case) -> None:
     """One update of every kind is the formula of its definition."""
     given = Numbers.of(subject, case)
-    if given.plan.plan.kind in ("learned", "formula"):
+    kind = duals()[given.plan.plan.kind]
+    if kind.fitted:
         _check_regression(given)
         return
+    if kind.meaning is None:
+        raise Undefined("the kind does not declare its update in plain numbers")
     store = _store(given)
     assert store is not None
     ids = torch.arange(len(given.residuals))
     lagrangian = Lagrangian(given.equal, given.rho)
     told: list[list[float]] = [[0.0] * len(given.plan.equal) for _ in given.residuals]
-    state = _Scalars(given)
+    state = _Scalars(given, kind.meaning)
     for turn in range(2):
         before = store.value(ids, {}, {}).clone()
         relaxed = lagrangian.relaxed(given.residuals, before, given.mask)
@@ -186,46 +189,29 @@ def check_updates(subject: Subject, case: Case) -> None:
 
 
 class _Scalars:
-    """The definitions of the table kinds, a number at a time."""
+    """The declared update of a kind, a column at a time."""
 
-    def __init__(self, given: Numbers) -> None:
+    def __init__(self, given: Numbers, meaning: Meaning) -> None:
         self._given = given
-        self._level = [0.0] * len(given.plan.equal)
-        self._deviation = [[0.0] * len(given.plan.equal) for _ in given.residuals]
+        self._meaning = meaning
+        self._kept: list[Sequence[float]] = [()] * len(given.plan.equal)
 
     def updated(self, before: Sequence[Sequence[float]]) -> list[list[float]]:
         given = self._given
-        kind = given.plan.plan.kind
-        rows = range(len(given.residuals))
         found = [list(line) for line in before]
-        for column, rho in enumerate(given.rho.tolist()):
-            low, high = given.low(column), given.high()
-            g = [float(given.residuals[row, column]) for row in rows]
-            live = [row for row in rows if bool(given.mask[row, column])]
-            r = [
-                (g[row] if given.plan.equal[column] else max(g[row], -before[row][column] / rho))
-                if row in live
-                else 0.0
-                for row in rows
-            ]
-            mean = math.fsum(r) / max(1, len(live))
-            if kind == "shared":
-                self._level[column] = clip(self._level[column] + rho * mean, low, high)
-            elif kind == "hybrid":
-                a = self._level[column] = clip(self._level[column] + rho / 2 * mean, low, high)
-                for row in rows:
-                    moved = self._deviation[row][column] + rho / 2 * r[row]
-                    self._deviation[row][column] = clip(moved, low - a, high - a)
-            for row in rows:
-                match kind:
-                    case "pointwise":
-                        found[row][column] = clip(before[row][column] + rho * g[row], low, high)
-                    case "shared":
-                        found[row][column] = self._level[column]
-                    case "hybrid":
-                        found[row][column] = self._level[column] + self._deviation[row][column]
-                    case "penalty":
-                        found[row][column] = 0.0
+        for place, rho in enumerate(given.rho.tolist()):
+            column = Column(
+                [line[place] for line in before],
+                given.residuals[:, place].tolist(),
+                given.mask[:, place].tolist(),
+                rho,
+                given.low(place),
+                given.high(),
+                given.plan.equal[place],
+            )
+            after, self._kept[place] = self._meaning(column, self._kept[place], given.plan.plan.settings)
+            for row, value in enumerate(after):
+                found[row][place] = value
         return found
 
 
@@ -242,7 +228,7 @@ def _check_regression(given: Numbers) -> None:
         ]
         for n in range(rows)
     ]
-    clipped = given.plan.plan.kind == "learned"
+    clipped = given.plan.plan.kind != FORMULA
     lam = [[clip(x, given.low(c), given.high()) if clipped else x for c, x in enumerate(line)] for line in raw]
     beta = float(given.given["smoothing"])
     # A logistic fit is asked for a little less than the cap, where a sigmoid still has a slope.
@@ -321,7 +307,7 @@ def _regression(given: Numbers) -> tuple[_Regression, _Linear]:
         share=0.0,  # no row rests
     )
     phi = _Linear(doubles(given.given["weights"]))
-    return _Regression(phi, given.bounds, fitting, given.plan.plan.kind == "learned"), phi
+    return _Regression(phi, given.bounds, fitting, given.plan.plan.kind != FORMULA), phi
 
 
 def _reading(given: Numbers, multipliers: Tensor, relaxed: Tensor) -> Reading:
@@ -332,18 +318,10 @@ def _reading(given: Numbers, multipliers: Tensor, relaxed: Tensor) -> Reading:
 
 
 def _store(given: Numbers) -> DualStore | None:
-    """A fresh store of a kind that is a table; None where weights hold the multipliers."""
-    rows = torch.arange(len(given.residuals))
-    match given.plan.plan.kind:
-        case "pointwise":
-            return PointwiseStore(given.bounds, rows)
-        case "hybrid":
-            return HybridStore(given.bounds, rows)
-        case "shared":
-            return SharedStore(given.bounds)
-        case "penalty":
-            return PenaltyStore(given.bounds)
-    return None
+    """A fresh store of a kind whose numbers are updated; None where weights hold the multipliers."""
+    if duals()[given.plan.plan.kind].fitted:
+        return None
+    return store_of(DualContext(given.plan.plan, given.bounds, torch.arange(len(given.residuals))))
 
 
 # --- closed forms --------------------------------------------------------------------------------------------
@@ -353,9 +331,10 @@ def check_optima(subject: Subject, case: Case) -> None:
     """min 1/2 (x - z)^2 subject to x <= 0 (or x == 0): exact ascent ends at lam = clip(z), x = z - lam, with the spec's cap."""
     given = Numbers.of(subject, case)
     store = _store(given)
-    if store is None or given.plan.plan.kind == "penalty":
+    kind = duals()[given.plan.plan.kind]
+    if store is None or not kind.exact:
         raise Undefined("no table of multipliers")
-    same_rows = given.plan.plan.kind == "shared"  # one number serves rows whose constraints cost the same
+    same_rows = kind.alike  # one number serves rows whose constraints cost the same
     z = torch.clamp(given.residuals[:1].expand_as(given.residuals) if same_rows else given.residuals, -100, 100)
     rho = torch.clamp(given.rho, 0.5, 100.0)
     lagrangian = Lagrangian(given.equal, rho)

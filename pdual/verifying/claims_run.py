@@ -129,9 +129,7 @@ def check_learned(subject: Subject, case: Case) -> None:
     assert isinstance(case, RowsCase)
     _, multipliers = trained.evaluate(case.data, batch)
     lane = trained.lane(case.data)
-    held = [
-        plan for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True) if store.generalises
-    ]
+    held = [plan for plan, kind in zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True) if kind.generalises]
     if multipliers is None or not held:
         raise Undefined("no multipliers of new rows")
     layout = lane.program.layout

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pdual.compiler.layout import Sense
 from pdual.compiler.program import DualPlan
+from pdual.dsl.declarations.registry import duals
 from pdual.runtime.duals.store import Bounds
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case
@@ -41,7 +42,7 @@ def plans(subject: Subject) -> dict[str, HeldPlan]:
     for program in subject.programs.values():
         senses = [part.sense for part in program.layout.parts for _ in range(part.size)]
         for plan in program.duals:
-            if plan.kind == "none" or not plan.columns:
+            if not duals()[plan.kind].in_force or not plan.columns:
                 continue
             equal = [senses[column] is Sense.EQUAL for column in plan.columns]
             kept = [False] * min(2, equal.count(False)) + [True] * min(2, equal.count(True))

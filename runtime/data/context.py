@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse
@@ -67,5 +67,4 @@ class ArchitectureContext:
     knowns: Mapping[str, Known]
     rows: int
     build: Callable[[ArchitectureUse, Signature], nn.Module]
-    extras: Mapping[str, Any] = field(default_factory=dict)
     span: Span = NOWHERE

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pdual.runtime.data.features import Features
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
 
 
@@ -41,3 +42,8 @@ class PenaltyStore(DualStore):
     def bytes(self) -> int:
         """None."""
         return 0
+
+
+def build(context: DualContext) -> PenaltyStore:
+    """The builder of ``penalty``."""
+    return PenaltyStore(context.bounds)

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
+from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data.features import Features
 from pdual.runtime.data.tables import Table
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds
+from pdual.runtime.optimisation.optimisers import trainable
 
 
 class FormulaStore(RegressionStore):
@@ -45,3 +48,13 @@ class FormulaStore(RegressionStore):
     def values(self, ids: Tensor) -> Mapping[str, object]:
         """The fields of these rows."""
         return self._table.batch(ids).values
+
+
+def build(context: DualContext) -> FormulaStore:
+    """The builder of a formula over models. Raises PD417 where none of them trains."""
+    plan, fit = context.plan, context.fit
+    assert plan.formula is not None
+    assert fit is not None
+    if not trainable(plan.formula):
+        raise refuse("PD417", family=plan.parts[0].partition(".")[0])
+    return FormulaStore(plan.formula, fit.table, tuple(dict.fromkeys(plan.features)), context.bounds, fit.fitting)

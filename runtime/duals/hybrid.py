@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pdual.runtime.data.features import Features
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.shared import mean_relaxed
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
@@ -24,9 +25,6 @@ class HybridStore(DualStore):
     A row that was not trained on has no deviation: its multiplier would be a, which no one fitted, so it
     counts as undefined.
     """
-
-    generalises = False
-    rests = False
 
     def __init__(self, bounds: Bounds, rows: Tensor) -> None:
         self._bounds = bounds
@@ -64,3 +62,8 @@ class HybridStore(DualStore):
     def bytes(self) -> int:
         """Grows with the rows."""
         return self._level.nbytes + self._deviation.entries.nbytes
+
+
+def build(context: DualContext) -> HybridStore:
+    """The builder of ``hybrid``."""
+    return HybridStore(context.bounds, context.rows)

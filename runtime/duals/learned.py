@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pdual.runtime.data.features import Features
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds, Reading
@@ -74,3 +75,25 @@ class LearnedStore(RegressionStore):
         adopted = super().adopt(state)
         self._standardised = self._standardised or (adopted and bool(state["standardised"]))
         return adopted
+
+
+def build(context: DualContext) -> LearnedStore:
+    """The builder of ``learned``: one network on all features, or one for each index set where features are per member."""
+    plan, fit = context.plan, context.fit
+    assert plan.architecture is not None
+    assert fit is not None
+    network: FlatNetwork | MemberNetwork
+    with torch.random.fork_rng():
+        torch.manual_seed(fit.seed)
+        if plan.members:
+            keys = tuple(dict.fromkeys(key for key, _, _ in plan.members))
+            sizes = {key: fit.shape(key)[0] for key in keys}
+            widths = {key: fit.shape(key)[1] for key in keys}
+            network = MemberNetwork(plan.members, sizes, widths, plan.architecture, fit.network)
+        else:
+            keys = tuple(dict.fromkeys(plan.features))
+            network = FlatNetwork(
+                {key: fit.width(key) for key in keys}, len(plan.columns), plan.architecture, fit.network
+            )
+    network.to(device=context.bounds.high.device, dtype=context.bounds.high.dtype)
+    return LearnedStore(network, keys, context.bounds, fit.fitting)

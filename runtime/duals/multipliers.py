@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from pdual.compiler.layout import Layout
 from pdual.compiler.program import DualPlan
+from pdual.dsl.declarations.registry import duals
 from pdual.runtime.data.features import Features
 from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
@@ -46,6 +47,7 @@ class Multipliers:
     ) -> None:
         self.plans = tuple(plans)
         self.stores = tuple(stores)
+        self.kinds = tuple(duals()[plan.kind] for plan in plans)
         self.lagrangian = lagrangian
         #: The share of rho by which an update moves multipliers.
         self.step = 1.0
@@ -72,12 +74,12 @@ class Multipliers:
     @property
     def generalises(self) -> bool:
         """Whether rows that were not trained on have multipliers."""
-        return all(store.generalises for store in self.stores)
+        return all(kind.generalises for kind in self.kinds)
 
     @property
     def rests(self) -> bool:
         """Whether a row whose step ends at 0 loses nothing by not being visited."""
-        return all(store.rests for store in self.stores)
+        return all(kind.rests for kind in self.kinds)
 
     @property
     def parameters(self) -> int:
@@ -115,9 +117,9 @@ class Multipliers:
         """
         found = [
             store.value(ids, features, values)
-            if seen or store.generalises
+            if seen or kind.generalises
             else self.lagrangian.rho.new_full((len(ids), len(plan.columns)), torch.nan)
-            for plan, store in zip(self.plans, self.stores, strict=True)
+            for plan, store, kind in zip(self.plans, self.stores, self.kinds, strict=True)
         ]
         joined = found[0] if len(found) == 1 else torch.cat(found, 1)
         return joined if self._order is None else joined.index_select(1, self._order)

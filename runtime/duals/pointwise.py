@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pdual.runtime.data.features import Features
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, step
 from pdual.runtime.system.memory import check_room
 
@@ -41,8 +42,6 @@ class PointwiseStore(DualStore):
     for.
     """
 
-    generalises = False
-
     def __init__(self, bounds: Bounds, rows: Tensor) -> None:
         self._bounds = bounds
         self._table = RowTable(rows, bounds.high)
@@ -72,3 +71,8 @@ class PointwiseStore(DualStore):
     def bytes(self) -> int:
         """Grows with the rows."""
         return self._table.entries.nbytes
+
+
+def build(context: DualContext) -> PointwiseStore:
+    """The builder of ``pointwise``."""
+    return PointwiseStore(context.bounds, context.rows)

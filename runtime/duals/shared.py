@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pdual.runtime.data.features import Features
+from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
 
 
@@ -23,8 +24,6 @@ def mean_relaxed(reading: Reading) -> Tensor:
 
 class SharedStore(DualStore):
     """a <- clip(a + rho mean_n r_n, 0, G), or [-G, G] for an equality. The mean is over all rows, so none rests."""
-
-    rests = False
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -55,3 +54,8 @@ class SharedStore(DualStore):
     def bytes(self) -> int:
         """Does not grow with the rows."""
         return self._level.nbytes
+
+
+def build(context: DualContext) -> SharedStore:
+    """The builder of ``shared``."""
+    return SharedStore(context.bounds)

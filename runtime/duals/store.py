@@ -54,12 +54,9 @@ class Bounds:
 class DualStore(ABC):
     """The multipliers of the columns of one plan. All of them start at 0.
 
-    ``generalises`` tells whether rows that were never trained on have a multiplier; ``reads`` names the
-    features that ``value`` needs; ``rests`` whether a row whose step ends at 0 loses nothing by not being visited.
+    ``reads`` names the features that ``value`` needs.
     """
 
-    generalises: bool = True
-    rests: bool = True
     reads: tuple[str, ...] = ()
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdual.dsl.declarations.registry import duals
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import family_metrics
 from pdual.runtime.evaluation.violations import unit
@@ -18,7 +19,7 @@ def average_metrics(measured: MeasuredAverages | None) -> dict[str, AverageMetri
         if not bool(profile.live[0, column]):
             continue
         held = profile.multipliers is not None and any(
-            column in item.columns for item in plan.duals if item.kind != "none"
+            column in item.columns for item in plan.duals if duals()[item.kind].in_force
         )
         multiplier = float(profile.multipliers[0, column]) if held and profile.multipliers is not None else None
         found[part.name] = AverageMetrics(

@@ -202,8 +202,8 @@ def _check_models(graph: Graph) -> None:
 
 def check_multipliers(lane: Lane) -> None:
     """PD730 where those of some part are no function of the row."""
-    for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True):
-        if not store.generalises:
+    for plan, kind in zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True):
+        if not kind.generalises:
             raise refuse("PD730", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.program import Program
+from pdual.dsl.declarations.registry import duals
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.average_metrics import average_metrics
 from pdual.runtime.evaluation.metrics import Measured
@@ -146,7 +147,7 @@ def _grows(run: Run) -> bool:
     """Whether there are multipliers that learn."""
     plans = [plan for lane in run.lanes for plan in lane.multipliers.plans]
     plans += run.averages.multipliers.plans if run.averages is not None else ()
-    return any(plan.kind not in ("none", "penalty") for plan in plans)
+    return any(duals()[plan.kind].multipliers for plan in plans)
 
 
 def advise(history: Sequence[LogLine], feasible: bool, everywhere: bool, grows: bool) -> tuple[Advice, ...]:

@@ -15,17 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pdual.compiler.layout import Layout, Sense
+from pdual.compiler.layout import Layout
 from pdual.compiler.program import AveragePlan, Evaluation
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import RowBatch
-from pdual.runtime.duals.fixed import PenaltyStore
+from pdual.runtime.duals.build import active_columns, build_store, in_force
 from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.duals.pointwise import RowTable
-from pdual.runtime.duals.shared import SharedStore
-from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile
@@ -255,16 +253,8 @@ def _with_counts(averaged: Tensor, kept: Tensor | None) -> Tensor:
 
 
 def _multipliers(plan: AveragePlan, settings: SolveSettings, device: torch.device, dtype: torch.dtype) -> Multipliers:
-    plans = [item for item in plan.duals if item.kind != "none"]
-    active = sorted(column for item in plans for column in item.columns)
-    lagrangian = Lagrangian.of(plan.layout, active, settings.rho, settings.rho_equal, device, dtype)
-    stores = [_store(item.kind, item.columns, item.cap, plan.layout, device, dtype) for item in plans]
+    plans = in_force(plan.duals)
+    lagrangian = Lagrangian.of(plan.layout, active_columns(plans), settings.rho, settings.rho_equal, device, dtype)
+    row = torch.zeros(1, dtype=torch.long, device=device)
+    stores = [build_store(item, plan.layout, row, dtype) for item in plans]
     return Multipliers(plan.layout, plans, stores, lagrangian)
-
-
-def _store(
-    kind: str, columns: Sequence[int], cap: float, layout: Layout, device: torch.device, dtype: torch.dtype
-) -> DualStore:
-    equal = torch.tensor([layout.parts[column].sense is Sense.EQUAL for column in columns], device=device)
-    bounds = Bounds.of(equal, cap, dtype)
-    return SharedStore(bounds) if kind == "shared" else PenaltyStore(bounds)

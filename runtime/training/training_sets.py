@@ -16,7 +16,7 @@ from pdual.runtime.data.groups import GroupTable, rows_in
 from pdual.runtime.data.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.data.sampling import GroupStream, RowStream, Stream, generator
 from pdual.runtime.data.tables import RowBatch, Table, with_groups
-from pdual.runtime.duals.build import build_multipliers
+from pdual.runtime.duals.build import Constants, build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation.evaluate import evaluate
 from pdual.runtime.evaluation.result import Pass
@@ -150,9 +150,15 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
     else:
         strata = strata_of_rows(program.strata, table, train, program.data)
         stream = PartStream(train, groups[train], strata, descent.members, descent.batch, random)
-    placed = Block(program, table, block.groups)
     multipliers = build_multipliers(
-        problem, placed, probe.features, options.device, options.dtype, options.seed + place
+        program,
+        table,
+        problem.settings,
+        Constants(problem.sizes, problem.knowns),
+        probe.features,
+        options.device,
+        options.dtype,
+        options.seed + place,
     )
     if options.device.type == "cpu":
         entries = drawn * program.layout.columns
