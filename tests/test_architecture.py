@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdual.dsl.catalogue import CATALOGUE
-from pdual.dsl.declarations.registry import architectures, evaluations, sources
+from pdual.dsl.declarations.registry import architectures, duals, evaluations, sources
 from pdual.finding import shipped_specs
 
 ROOT = Path(__file__).parent.parent
@@ -143,6 +143,25 @@ def test_the_compiler_and_the_solver_know_no_benchmark():
     assert found == []
 
 
+@pytest.mark.parametrize("layer", LAYERS)
+def test_kinds_of_dual_are_asked_and_not_matched(layer: str):
+    kinds = set(duals()) - {"none"}  # a word of other things, too
+    wrong = []
+    for file in modules(layer):
+        if file.is_relative_to(ROOT / "dsl" / "declarations"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            values: list[ast.expr] = []
+            if isinstance(node, ast.Compare):
+                values = [*node.comparators, node.left]
+            elif isinstance(node, ast.MatchValue):
+                values = [node.value]
+            texts = [item for value in values for item in ast.walk(value) if isinstance(item, ast.Constant)]
+            if any(item.value in kinds for item in texts if isinstance(item.value, str)):
+                wrong.append(f"{file.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")  # type: ignore[attr-defined]
+    assert wrong == []
+
+
 def test_every_diagnostic_is_tested():
     own = Path(__file__)
     files = [
@@ -161,9 +180,11 @@ def test_every_diagnostic_that_is_raised_is_worded():
 
 
 def test_every_builder_is_there():
-    builders = [item.builder for registry in (sources(), architectures(), evaluations()) for item in registry.values()]
+    builders = [
+        item.builder for registry in (sources(), architectures(), evaluations(), duals()) for item in registry.values()
+    ]
     missing = []
-    for builder in builders:
+    for builder in filter(None, builders):
         module, function = builder.split(":")
         file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
         body = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
