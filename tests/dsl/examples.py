@@ -16,7 +16,7 @@ import lark
 
 from pdual.dsl.tables import load
 
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400"))
+EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "100"))
 LONG_EXAMPLES = int(os.environ.get("PDUAL_LONG_EXAMPLES", "50000"))
 
 ROOT = Path(__file__).parent.parent.parent

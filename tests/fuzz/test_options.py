@@ -16,7 +16,7 @@ import typer
 from pdual.cli.main import app, perform
 
 #: Commands with one wrong value; `PDUAL_EXAMPLES` asks for more of them.
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400")) // 5
+EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "100")) // 5
 PATIENCE = 20.0
 
 SPEC = (

@@ -16,7 +16,7 @@ import pytest
 from pdual.cli.main import perform
 
 #: Changed folders, each a command's work: a tenth of the examples that `PDUAL_EXAMPLES` asks for elsewhere.
-EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "400")) // 10
+EXAMPLES = int(os.environ.get("PDUAL_EXAMPLES", "100")) // 10
 
 #: Seconds that no command may take longer than on a folder of this size.
 PATIENCE = 2.0
