@@ -264,6 +264,8 @@ def _falls(files: tuple[str, ...]) -> bool:
         "--tb=no",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "not long",
         "-p",
         "no:hypothesispytest",
         "-W",
