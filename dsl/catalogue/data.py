@@ -1,4 +1,4 @@
-"""Wording of PD5: the data. PD501 to PD529 concern power grids."""
+"""Wording of PD5: the data. Those of a domain are worded in its pack."""
 
 from __future__ import annotations
 
@@ -9,168 +9,54 @@ _SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no net
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        "PD501",
-        "no power case `{case}` was found",
-        label="named here",
-        notes=("looked for {searched}",),
-        help=(
-            "did you mean `{near}`?",
-            "the published cases are at {publisher}; put the `.m` file beside the spec and name it",
-        ),
-    ),
-    Entry(
-        "PD502",
-        "`{file}` cannot be read as a MATPOWER case: {reason}",
-        label="named here",
-        help=("{fix}",),
-    ),
-    Entry(
-        "PD503",
-        "`{file}` has no {tables}",
-        label="named here",
-        notes=("a MATPOWER case holds `baseMVA`, `bus`, `gen`, `branch` and `gencost`",),
-    ),
-    Entry(
-        "PD504",
-        "`{table}` of `{file}` should have at least {expected} columns, {rows} {verb} {found}",
-        label="named here",
-    ),
-    Entry(
-        "PD505",
-        "`{file}` should hold {expected}, found {found}",
-        label="named here",
-        notes=("{count} such entries",),
-    ),
-    Entry(
-        "PD506",
-        "{elements} of `{file}` should be at a bus of the case, found {found}",
-        label="named here",
-        notes=("the buses are {buses}",),
-    ),
-    Entry(
-        "PD507",
-        "`{file}` should have one reference bus (type 3), found {found}",
-        label="named here",
-        help=("{fix}",),
-    ),
-    Entry(
-        "PD508",
-        "`{file}` has limits that cross: {found}",
-        label="named here",
-        notes=("{count} such entries",),
-    ),
-    Entry(
-        "PD509",
-        "{units} of `{file}` should have a polynomial cost of degree 2 at most, or a convex piecewise linear one, found {found}",
-        label="named here",
-    ),
-    Entry(
-        "PD510",
-        "`{file}` has {found} more than once in `{table}`",
-        label="named here",
-    ),
-    Entry(
-        "PD511",
-        "{branches} of `{file}` should have an impedance, found r = x = 0",
-        label="named here",
-        help=("join the two buses, or give the branch a small reactance",),
-    ),
-    Entry(
-        "PD512",
-        "{buses} of `{file}` cannot be reached from the reference bus",
-        label="named here",
-        help=("set the type of buses that are out of service to 4",),
-    ),
-    Entry(
-        "PD513",
-        "`{file}` has {found} of `gencost` for {units} of `gen`",
-        label="named here",
-    ),
-    Entry(
-        "PD514",
-        "`{file}` has no {element} in service",
-        label="named here",
-    ),
-    Entry(
-        "PD515",
-        "too few demands have an optimal power flow: {kept} of the first {drawn} at a spread of {spread}",
-        label="drawn here",
-        notes=("a demand without one is not kept, so this data set would take very long",),
-        help=("a smaller spread keeps demands within what the grid can supply",),
-    ),
-    Entry(
-        "PD516",
-        "no demands file `{file}` was found",
-        label="named here",
-        notes=("looked for {searched}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD517",
-        "`{file}` should hold {expected}, found {found}",
-        label="named here",
-        help=('write it with `numpy.savez("{file}", load_re = ..., load_im = ...)`, in per unit',),
-    ),
-    Entry(
-        "PD518",
-        "the demands in `{file}` should be finite numbers, found others in {rows}",
-        label="named here",
-        notes=("{count} of {total} rows",),
-    ),
-    Entry(
-        "PD519",
-        "{rows} of `{file}` {verb} no optimal power flow within the limits of `{given}`",
-        label="named here",
-        notes=("{count} of {total} rows",),
-        help=("leave these rows out, or raise `iterations` where the solver ran into it",),
-    ),
-    Entry(
-        "PD520",
-        "`{given}` should be a power grid, it lacks {missing}",
-        label="used here",
-        help=("declare it with `given {given} = power.case(...)`",),
-    ),
-    Entry(
-        "PD521",
-        "`{file}` has {tables}, which optimal power flow here does not model",
-        label="named here",
-        notes=("the optimum may depend on {pronoun}",),
-        help=("take {pronoun} out of the file where the optimum is meant without {pronoun}",),
-    ),
-    Entry(
-        "PD522",
-        "{units} of `{file}` have piecewise linear costs, and the spec does not read {missing}",
-        label="named here",
-        notes=("a unit costs `c0 + c1 p + c2 p^2` and the largest of `height + slope p` over its pieces",),
-        help=(
-            "declare `set piece` and `height, slope: real[gen, piece]`, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))`",
-        ),
-    ),
-    Entry(
         "PD530",
         "no rows were given for `{data}`",
         label="declared without a source",
         help=("name a file with `--data {data}=FILE`, or give arrays from Python",),
+        reason=(
+            "A `data` without a source gets its rows when the problem is run: `--data NAME=FILE`, or `pdual.load(...,\n"
+            "data={NAME: ...})` from Python."
+        ),
     ),
     Entry(
         "PD531",
         "there is no file `{file}`",
         label="named here",
         help=("did you mean `{near}`?",),
+        reason=(
+            "Files that a spec names are relative to the spec's own folder; files on the command line are relative to "
+            "the\n"
+            "current one."
+        ),
     ),
     Entry(
         "PD532",
         "`{file}` is of no type that rows are read from",
         label="named here",
         notes=("rows are read from {types}",),
+        reason="The type of a file is told by the end of its name.",
     ),
-    Entry("PD533", "`{file}` cannot be read: {reason}", label="named here"),
+    Entry(
+        "PD533",
+        "`{file}` cannot be read: {reason}",
+        label="named here",
+        reason=(
+            "The file is damaged, of another format than its name says, or its columns do not go together. What the "
+            "reader\n"
+            "said follows."
+        ),
+    ),
     Entry(
         "PD534",
         "`{file}` has no column `{column}`, which `{field}` is read from",
         label="declared here",
         notes=("its columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
+        reason=(
+            "Every field is read from the column of its name, or from the one named by `from`. An array is read from "
+            "one\n"
+            "column of lists or from columns `x.0`, `x.1`, ...; a complex one from `x.re` and `x.im`."
+        ),
     ),
     Entry(
         "PD535",
@@ -189,14 +75,29 @@ ENTRIES: tuple[Entry, ...] = (
             "replace the words by numbers in the file, or by names (letters, digits and `_`) that a set can list{unnamed:.0}",
             "leave the field out where nothing reads it, or replace the words by numbers in the file: {key}",
         ),
+        reason=(
+            "Values that are missing, not of the field's type, outside its range, or no member of its set are refused "
+            "with\n"
+            "the first rows that have them: a row that is silently dropped or filled in changes the problem."
+        ),
     ),
-    Entry("PD536", "`{file}` has {found} rows, and the splits need at least {needed}", label="named here"),
+    Entry(
+        "PD536",
+        "`{file}` has {found} rows, and the splits need at least {needed}",
+        label="named here",
+        reason="Every split that has a share has a row at least.",
+    ),
     Entry(
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
         notes=("looked for {searched}", "asked {tried}", _SAMPLE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
+        reason=(
+            "Published data are looked for in `PDUAL_DATA` and the cache, then downloaded. Without a connection, put "
+            "the\n"
+            "files there by hand."
+        ),
     ),
     Entry(
         "PD539",
@@ -204,12 +105,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="needed here",
         notes=("`{part}` differs", "its sha256 is {found}, that of the published content {expected}"),
         help=("without `{own}` the published data are downloaded",),
+        reason="The file is not the published one: its checksum differs. It is not used, so that results can be compared.",
     ),
     Entry(
         "PD540",
         "`{file}` should hold {expected}, found {found}",
         label="needed here",
         help=("without `{own}` the published data are downloaded",),
+        reason="The file was found, and is not of the format that the source reads.",
     ),
     Entry(
         "PD541",
@@ -222,44 +125,14 @@ ENTRIES: tuple[Entry, ...] = (
             "did you mean `{near}`?",
             "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
-    ),
-    Entry(
-        "PD542",
-        "`{folder}` has no `{file}`",
-        label="read here",
-        notes=("its files are {files}",),
-        help=("did you mean `{near}`?",),
+        reason="FLORA-Bench has no published checksums and is downloaded by hand.",
     ),
     Entry(
         "PD543",
         "line {line} of `{file}` should hold {expected}, found {found}",
         label="read here",
         help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD544",
-        "`{field}` is declared with {declared} numbers, the embeddings of the texts have {found}",
-        label="declared here",
-    ),
-    Entry(
-        "PD545",
-        "{count} texts have no embedding yet, and `{package}`, which a sentence encoder needs, is not installed",
-        label="needed here",
-        help=(
-            "`pip install 'pdual[language]'`, or put `embeddings.npz` into `{folder}`: `sha1` and `embedding` of each text",
-            "`pip install 'pdual[language]'`",
-        ),
-    ),
-    Entry(
-        "PD546",
-        "the sentence encoder `{encoder}` cannot be used: {reason}",
-        label="needed here",
-        notes=("{count} texts have no embedding yet",),
-        help=(
-            "name a folder that holds the model as `encoder`, or put `embeddings.npz` into `{folder}`: `sha1` and "
-            "`embedding` of each text",
-            "name a folder that holds the model as `encoder`",
-        ),
+        reason="One line of the file is not a record of the expected form. Lines count from 1.",
     ),
     Entry(
         "PD547",
@@ -270,6 +143,12 @@ ENTRIES: tuple[Entry, ...] = (
             "the range of a standardised field is of (value - {mean}) / {deviation}: mean and deviation of the train rows",
         ),
         help=('to bound the values of the file, declare a second field: `NAME: real in [LOW, HIGH] from "{column}"`',),
+        reason=(
+            "`in [LOW, HIGH]` bounds what the spec sees, on every row: of a standardised field that is the value less "
+            "the mean, over the deviation, of\n"
+            "the train rows, so that what is concluded from a range holds. To bound what stands in the file, declare a"
+            " second field that is read from the same column."
+        ),
     ),
     Entry(
         "PD548",
@@ -277,6 +156,10 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("`{file}` has {rows} train rows",),
         help=("leave it out of `standardised`",),
+        reason=(
+            "A column that has one value in every train row has no spread to be measured in: other rows would be "
+            "infinitely far from it."
+        ),
     ),
     Entry(
         "PD550",
@@ -287,11 +170,7 @@ ENTRIES: tuple[Entry, ...] = (
             "did you mean `{near}`?",
             "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
-    ),
-    Entry(
-        "PD551",
-        "`{split}` has {found} rows, and {asked} are asked for",
-        label="named here",
+        reason="The splits of TOFU are looked for in `PDUAL_DATA` and the cache, then asked of their publisher.",
     ),
     Entry(
         "PD576",
@@ -299,19 +178,22 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("their columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
+        reason=(
+            'Rows from Python hold every declared field: under its own name, or the one that `from "Column"` gives. '
+            "Rows without names, as the\n"
+            "tuples of a torch `Dataset`, hold one value a field in the order of the fields."
+        ),
     ),
     Entry(
         "PD579",
         "`{data}` was given several tables, {splits}, where one is wanted",
         label="declared here",
         help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
-    ),
-    Entry(
-        "PD552",
-        "a text holds `{token}`, which the chat template of `{base}` could not tell from its own",
-        label="the model that reads it",
-        notes=("it is in `{text}`",),
-        help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
+        reason=(
+            "A data set is one table. A `DatasetDict`, or another mapping of splits to tables, holds several: hand "
+            "over one of them. The shares of\n"
+            "train, val and test are drawn from it as `split = [...]` among the fields says."
+        ),
     ),
     Entry(
         "PD553",
@@ -322,6 +204,15 @@ ENTRIES: tuple[Entry, ...] = (
             "write `split_by = {by}` beside `split` to keep a group in one split, or `split_by = none` where that is meant",
         ),
         severity=Severity.WARNING,
+        reason=(
+            "A block is over groups of rows, and rows of one group are in `train` and in `test`. What a model has "
+            "learnt of a group then helps it on the test rows of the same group, so that\n"
+            "the test says less about groups that are new. `split_by = account` keeps the rows of an account together,"
+            " and it is so by itself where the field is an `id` or a `text`; a whole number may\n"
+            "be a key or a category such as a year, of which every split should have rows. `split_by = none` says that"
+            " rows are meant to be drawn one by one. A source that brings its own\n"
+            "splits along may have such groups too."
+        ),
     ),
     Entry(
         "PD554",
@@ -329,13 +220,12 @@ ENTRIES: tuple[Entry, ...] = (
         label="its `split` asks for them",
         help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
         severity=Severity.WARNING,
-    ),
-    Entry(
-        "PD555",
-        "the tokenizer of `{base}` reads `{token}` in a text as a special token, not as letters",
-        label="the model that reads it",
-        notes=("it is in `{text}`",),
-        help=("leave the row out, or take a base whose tokenizer has letters for it",),
+        reason=(
+            "Rows are shared out by the values of a field, so that the rows of one value stay in one split, and there "
+            "are too few values for the shares: a tenth of three accounts is none. The split\n"
+            "is left out, so that nothing is said of rows that were not trained on. Other shares (`split = [0.5, 0, "
+            "0.5]`) or `split_by = none` give it rows."
+        ),
     ),
     Entry(
         "PD580",
@@ -344,11 +234,23 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("what comes of it says nothing about the whole",),
         help=("for the whole, {whole}",),
+        reason=(
+            "A quick run takes the sample of a source where its rows are neither in `PDUAL_DATA` nor in the cache; no "
+            "network is asked. The verdict, `metrics.json`, `run.json` and the\n"
+            "report say so too. A run that is gone on with keeps to the rows that it began with."
+        ),
     ),
     Entry(
         "PD590",
         "the rows of `{data}` from Python should hold {expected}, found {found}",
         label="declared here",
         notes=("rows are columns by name, a data frame, a sequence of mappings, or a torch `Dataset`",),
+        reason=(
+            "Rows from Python are columns by name (lists, numpy arrays, tensors), a data frame, a sequence of "
+            "mappings, or\n"
+            "a torch `Dataset` whose items are mappings or tuples in the order of the declared fields. A column has "
+            "one\n"
+            "type, and one shape on every row."
+        ),
     ),
 )

@@ -129,6 +129,11 @@ ENTRIES: tuple[Entry, ...] = (
         "`{kind}` multipliers need something to read, and this `dual` does not say what",
         label="no `on`",
         help=(_LEARNED,),
+        reason=(
+            "`--dual learned` keeps the network and what it reads as the spec has them; a `dual` without either cannot"
+            " be\n"
+            "made learned from outside."
+        ),
     ),
     Entry(
         "PD441",
@@ -142,5 +147,10 @@ ENTRIES: tuple[Entry, ...] = (
         label="nothing has to hold",
         help=("write `subject to NAME: LEFT <= RIGHT`, or `dual default = none` in a block where none is meant",),
         severity=Severity.WARNING,
+        reason=(
+            "A spec without a constraint is a plain minimisation. That is fine for a baseline, which says so with "
+            "`dual default = none` in one of its\n"
+            "blocks; else a constraint was lost, in a comment for instance. `pdual check` warns of it."
+        ),
     ),
 )

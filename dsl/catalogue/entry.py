@@ -19,7 +19,8 @@ class Entry:
     ``title`` is the one-line statement: lower case, no full stop, no blame, names in backticks. ``label`` stands
     under the primary span, ``roles`` words each secondary label by its role. A note or the help whose facts are
     not all there is left out. Suggestions belong in ``help`` only, and there is at most one. ``fixes`` are what tools may
-    put in place of the primary span, the first whose facts are all there.
+    put in place of the primary span, the first whose facts are all there. ``reason`` is the long text of a mistake that no text of a
+    spec makes; that of the others stands with a failing spec and its repair in ``dsl/explanations``.
     """
 
     code: str
@@ -30,3 +31,4 @@ class Entry:
     help: tuple[str, ...] = ()  # alternatives, the first whose facts are all there is printed
     fixes: tuple[str, ...] = ()
     severity: Severity = Severity.ERROR
+    reason: str = ""

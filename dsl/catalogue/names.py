@@ -111,6 +111,10 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no parameter `{name}` to set",
         notes=("the parameters: {params}",),
         help=(_MEANT,),
+        reason=(
+            "`--set NAME=VALUE` (and `params` from Python) give values to what the spec declares with `param`, and to\n"
+            "nothing else: a setting that should be changed from outside is made a parameter first."
+        ),
     ),
     Entry(
         "PD117",

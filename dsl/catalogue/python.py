@@ -13,6 +13,11 @@ ENTRIES: tuple[Entry, ...] = (
             "a layer needs, to be differentiated, the values that it was given: nothing may overwrite them in place",
         ),
         help=("in `forward`, write `x = x * 2` for `x *= 2`",),
+        reason=(
+            "A module from Python may change its own tensors in place as long as no layer needs them for its gradient;"
+            " torch then refuses the backward pass.\n"
+            "What a module does to its arguments reaches no constraint: each call has its own."
+        ),
     ),
     Entry(
         "PD612",
@@ -20,6 +25,11 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
         help=("leave these out; a module that is to stay as it is has `requires_grad_(False)`",),
+        reason=(
+            "A weight is trained by the gradient of what the module returns. Outputs that were detached, computed in "
+            "numpy or under `torch.no_grad()`\n"
+            "have none, and the run would end with the weights that it began with."
+        ),
     ),
     Entry(
         "PD613",
@@ -27,12 +37,22 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         severity=Severity.WARNING,
         help=("call `requires_grad_(True)` on what is to be trained",),
+        reason=(
+            "A module whose parameters all have `requires_grad` false is taken as it is: a fixed encoder, say. Where "
+            "that is meant, nothing is to be done."
+        ),
     ),
     Entry(
         "PD614",
         "module `{model}` cannot be copied: {reason}",
         label="declared here",
         notes=("a run trains a copy of its own, and hands the weights back at its end",),
+        reason=(
+            "A run trains a copy of the module that it was given, so that its predictions stay its own when the module"
+            " is trained again; at its end the weights are\n"
+            "handed back. A module that holds what Python cannot copy (an open file, a lock) or that was never called "
+            "(lazy layers) has no copy."
+        ),
     ),
     Entry(
         "PD615",
@@ -45,6 +65,11 @@ ENTRIES: tuple[Entry, ...] = (
             "predictions, multipliers and metrics are then of one call among many",
         ),
         help=("have `forward` ask `self.training`, as the layers of torch do",),
+        reason=(
+            "In evaluation mode a model is a function of its inputs. Dropout that is always active, noise that is "
+            "drawn in `forward` and state that a call\n"
+            "changes make its predictions, the multipliers and all metrics those of one call among many."
+        ),
     ),
     Entry(
         "PD616",
@@ -53,6 +78,11 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("rows are evaluated in batches of any size, so that predictions, multipliers and metrics depend on it",),
         help=("use `BatchNorm` with `track_running_stats`, and reduce over other axes than the first",),
+        reason=(
+            "A prediction is for a row, whatever rows are evaluated together with it. Batch normalisation without "
+            "running statistics, or a reduction over the\n"
+            "first axis, makes it depend on them."
+        ),
     ),
     Entry(
         "PD617",
@@ -60,6 +90,11 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         severity=Severity.WARNING,
         help=("make the module anew, after `torch.manual_seed(...)`, for a run that can be repeated",),
+        reason=(
+            "At the end of a run the module that was given holds the trained weights. Another run with the same module"
+            " starts from them, so that its result is\n"
+            "not that of a fresh module with the same seed."
+        ),
     ),
     Entry(
         "PD618",
@@ -67,11 +102,23 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         severity=Severity.WARNING,
         notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
+        reason=(
+            "What an output is made of is trained by that output's gradient. Outputs that were detached, computed in "
+            "numpy or under `torch.no_grad()` have\n"
+            "none: where only they use a layer, that layer stays as it began. An output that is meant to be fixed may "
+            "stay so. Where no output of a module has a gradient, the\n"
+            "run is refused (PD612)."
+        ),
     ),
     Entry(
         "PD690",
         "module `{model}` should return {expected}, found {found}",
         label="declared here",
+        reason=(
+            "A module from Python is called with its arguments by position, tensors [batch, *axes], and returns one "
+            "tensor\n"
+            "likewise; for a record a mapping by name, or a tuple in the order of the signature."
+        ),
     ),
     Entry(
         "PD691",
@@ -79,38 +126,57 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("its layers are {there}",),
         help=("did you mean `{near}`?",),
+        reason='`features = "LAYER"` names a layer as `named_modules()` does.',
     ),
     Entry(
         "PD692",
         "module `{model}` fails on inputs of shape {shapes}: {reason}",
         label="declared here",
         notes=("arguments are given by position, tensors [batch, *axes], a single real number as [batch, 1]",),
+        reason=(
+            "The module raised an error when it was called. Its inputs are those of the signature, by position, "
+            "tensors\n"
+            "[batch, *axes], a single real number as [batch, 1]."
+        ),
     ),
     Entry(
         "PD710",
         "`{name}` is given from Python, and is no model of the spec",
         notes=("the models are {names}",),
         help=("did you mean `{near}`?",),
+        reason="`models={NAME: module}` names a model of the spec.",
     ),
     Entry(
         "PD750",
         "`{call}` has no option `{name}`",
         notes=("its options are {names}", "`{name}` is an argument of `pdual.load`{of_load:.0}"),
         help=("did you mean `{near}`?",),
+        reason=(
+            "`solve` takes the options of `pdual run`: `out`, `device`, `precision`, `compile`, `seed`, `threads`, "
+            "`resume`, `quick`, `budget` (in seconds), `limit`\n"
+            "and `initial`. What makes another problem (parameters, data, models, duals) is an argument of "
+            "`pdual.load`."
+        ),
     ),
     Entry(
         "PD751",
         "there is no {what} `{name}`",
         notes=("there are {names}",),
         help=("did you mean `{near}`?",),
+        reason="Models, splits and data sets are called from Python by the names that the spec gives them.",
     ),
     Entry(
         "PD752",
         "`{name}` should be {expected}, found {found}",
+        reason="An argument has another type, shape or value than the function takes.",
     ),
     Entry(
         "PD753",
         "`{call}` lacks {missing}",
         notes=("it reads {names}",),
+        reason=(
+            "New rows are given by field or argument, all of the same number of rows: as tensors, arrays, or lists of "
+            "texts."
+        ),
     ),
 )

@@ -48,6 +48,14 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("correct these rows or leave them out, or declare a wider range",),
         severity=Severity.WARNING,
+        reason=(
+            "With a row's own numbers in it, the constraint asks for something that no model can give: its outputs "
+            "have declared ranges, and nothing within them meets it. Training cannot help,\n"
+            "and the multipliers of such rows grow to the cap, where they disturb their neighbours. Mostly the rows "
+            "are wrong (a unit, a sign, a value typed twice) or the range is narrower than\n"
+            "what is meant. The run goes on; `pdual bounds --rows` counts the rows by part. Where a row has very many "
+            "entries, the run looks at some rows alone and says at how many."
+        ),
     ),
     Entry(
         "PD306",
@@ -114,5 +122,10 @@ ENTRIES: tuple[Entry, ...] = (
             "with {values}",
         ),
         help=("keep the row inside: `1 / max(y, 1e-6)`, a filter `where`, or leave the row out",),
+        reason=(
+            "The bound of a constraint divides by a field that is 0 in this row, takes its logarithm, or is larger "
+            "than any number; or weights are no longer finite. A row with an infinite bound would count\n"
+            "as one that meets the constraint. The row and its numbers are told."
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Wording of PD6 and PD7: running and usage."""
+"""Wording of PD6: running."""
 
 from __future__ import annotations
 
@@ -19,22 +19,33 @@ ENTRIES: tuple[Entry, ...] = (
             "with {taken} steps taken the weights are as they were made: look for a division by 0, a logarithm of 0, a mean over nothing",
             "bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",
         ),
+        reason=(
+            "The loss became NaN or infinite. Often a step was too large (lower `lr`, set `clip`), or an expression "
+            "leaves\n"
+            "its domain on some row, which the message names."
+        ),
     ),
     Entry(
         "PD602",
         "problem `{problem}` has no weights to train",
         help=("give a model an architecture with weights, or a module whose parameters require a gradient",),
+        reason="All models are frozen or have no parameters.",
     ),
     Entry(
         "PD603",
         "problem `{problem}` has nothing to minimise",
         notes=("there is no objective, and no constraint is imposed",),
+        reason="After `--minimize none` and `--dual none` nothing is left to train for.",
     ),
     Entry(
         "PD604",
         "the saved state belongs to another run: `{subject}` differs",
         notes=("a run is resumed with the spec, data, settings and seed it was started with",),
         help=("use `--init` to start a new run from these weights",),
+        reason=(
+            "A checkpoint is gone on with by the same problem: what the spec says (comments and layout aside), its "
+            "data, settings and seed are compared."
+        ),
     ),
     Entry(
         "PD605",
@@ -43,6 +54,7 @@ ENTRIES: tuple[Entry, ...] = (
             "`{weight}` has shape {found} there and {expected} here",
             "the saved run has none of the models {models}",
         ),
+        reason="The weights come from a model of another shape.",
     ),
     Entry(
         "PD606",
@@ -53,6 +65,7 @@ ENTRIES: tuple[Entry, ...] = (
             "a mean over no rows is not a number, and the objective is a mean over all groups",
         ),
         help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
+        reason="A mean over a group is not a number where the group has no rows that count. The group is named.",
     ),
     Entry(
         "PD607",
@@ -62,6 +75,14 @@ ENTRIES: tuple[Entry, ...] = (
             "with `members`, a batch has a part of every group; pairs of a row with itself weigh more in it than in the group",
         ),
         help=("leave `members` out of `descent`: batches are of whole groups then",),
+        reason=(
+            "With `members` a batch takes some rows of every group, drawn apart for every filter. Where two indices of"
+            " a mean keep the same row, pairs of a row with itself\n"
+            "are a larger share of the pairs of a part than of those of the whole group, so the mean would be biased; "
+            "so it would be where filters of two means keep some of\n"
+            "the same rows and not all. Filters that keep no row in common, as `a.solved` and `not b.solved`, are told"
+            " without a bias."
+        ),
     ),
     Entry(
         "PD608",
@@ -69,28 +90,43 @@ ENTRIES: tuple[Entry, ...] = (
         label="this average",
         notes=("a mean over no rows is not a number",),
         help=("change its `where`, or leave the constraint out with `--dual NAME=none`",),
+        reason="A mean over all rows is not a number where its filter keeps none of them.",
     ),
-    Entry("PD620", "`{path}` is not the folder of a run", notes=("it has no `{file}`",)),
-    Entry("PD621", "`{file}` is damaged or not of this version", notes=("{reason}",)),
+    Entry(
+        "PD620",
+        "`{path}` is not the folder of a run",
+        notes=("it has no `{file}`",),
+        reason="A run's folder holds `run.json`.",
+    ),
+    Entry(
+        "PD621",
+        "`{file}` is damaged or not of this version",
+        notes=("{reason}",),
+        reason="A file of a run cannot be read: it was cut off, edited, or written by another version.",
+    ),
     Entry(
         "PD622",
         "`{path}` already holds a run",
         help=("go on with it with `--resume`, or name another folder with `--out`",),
+        reason="A run is never overwritten.",
     ),
     Entry(
         "PD623",
         "`{path}` has no checkpoint to go on from",
         notes=("a checkpoint is written during the run and when it ends",),
+        reason="The run was ended before its first checkpoint.",
     ),
     Entry(
         "PD624",
         "`{path}` cannot be written: {reason}",
         notes=("the last state that was saved is kept in `{saved}`; `--resume` goes on from it",),
+        reason="The folder cannot be written to.",
     ),
     Entry(
         "PD625",
         "another process is at work in `{path}`",
         help=("wait for it to end, or name another folder with `--out`",),
+        reason="Two processes that write one folder would mix two runs. The lock goes when the other process ends.",
     ),
     Entry(
         "PD626",
@@ -100,18 +136,30 @@ ENTRIES: tuple[Entry, ...] = (
             "a run begins in a folder that is new or empty, and replaces nothing that pdual did not write",
         ),
         help=("name another folder with `--out`",),
+        reason=(
+            "A run begins in a folder that is new or empty, so that nothing of yours is replaced or removed. "
+            "`run.json` tells a folder that pdual wrote from any other."
+        ),
     ),
     Entry(
         "PD627",
         "`{file}` is there already, and is not replaced",
         notes=("pdual replaces its own pages and figures, as it wrote them, and nothing else",),
         help=("move it away, or name another place with `--out`",),
+        reason=(
+            "Pages, figures and exported programs are replaced where pdual wrote them and nobody changed them since; "
+            "every other file stays. `predict` and `score` replace a file with `--replace`."
+        ),
     ),
     Entry(
         "PD628",
         "`{file}` is a link, which pdual does not follow in the folder of a run",
         notes=("a run is written into its folder and read from it",),
         help=("put there what the link leads to",),
+        reason=(
+            "A file of a run is a link. What is written would land elsewhere, and what is read would not be what was "
+            "sent."
+        ),
     ),
     Entry(
         "PD629",
@@ -120,79 +168,44 @@ ENTRIES: tuple[Entry, ...] = (
             "the run was made by another user or on another machine, or its record was changed: it may not say what is read here",
         ),
         help=("name the file: `--trained-on {name}=FILE`",),
+        reason=(
+            "The record of a run says where its data lie. That is believed of runs that you made on this machine; one "
+            "from elsewhere reads what lies in its folder, and what you name with `--trained-on`."
+        ),
     ),
     Entry(
         "PD609",
         "problem `{problem}` goes over no rows",
         notes=("an objective outside a block is added to those of blocks, and there is none",),
         help=("write `over r in DATA {{ minimize ... }}`",),
+        reason=(
+            "Training goes over the rows of a data set that a block or an average names. A penalty on weights, such as\n"
+            "`minimize squared_norm(f)`, is added to what is minimised there."
+        ),
     ),
     Entry(
         "PD610",
         "model `{model}` has no architecture, and none was given from Python",
         label="declared without an architecture",
         help=("write `= mlp(...)`, or load the spec from Python with `models={{'{model}': module}}`",),
-    ),
-    Entry("PD630", "there is no device `{device}` on this machine", help=("use `--device cpu`",)),
-    Entry(
-        "PD641",
-        "`power.completed` needs finite limits, found infinite ones for units {units} of `{given}`",
-        notes=("set points of power and voltage are proposed within their limits",),
+        reason="The spec leaves this model open, so its module is given from Python.",
     ),
     Entry(
-        "PD642",
-        "`power.completed` needs a unit at the reference bus of `{given}`, it has none",
-        notes=("that unit's power closes the balance",),
-        help=("make a bus with a unit the reference bus (type 3)",),
-    ),
-    Entry(
-        "PD643",
-        "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
-        notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
-    ),
-    Entry(
-        "PD644",
-        "the language model `{base}` cannot be had: {reason}",
-        label="named here",
-        notes=("looked for in {searched}",),
-        help=("name a folder that holds the model, its tokenizer and their configuration, or a model of the hub",),
-    ),
-    Entry(
-        "PD645",
-        "`{package}`, which a language model needs, is not installed",
-        label="needed here",
-        help=("`pip install 'pdual[causal]'`",),
-    ),
-    Entry(
-        "PD646",
-        "the tokenizer of `{base}` has no chat template",
-        label='`template = "chat"` needs one',
-        help=('write `template = "plain"`, which needs none',),
-    ),
-    Entry(
-        "PD647",
-        "the `{field}` of `{data}[{address}]` is empty",
-        label="reads it",
-        notes=("a constraint on its tokens would say nothing",),
-        help=("leave such rows out of the data",),
-    ),
-    Entry(
-        "PD648",
-        "`{data}[{address}]` takes {found} tokens, and at most {limit} are read",
-        label="reads it",
-        notes=("the model itself reads at most {context}", "the setting `max_tokens` is {asked}"),
-        help=("raise `max_tokens` from {asked}, or leave such rows out of the data", "leave such rows out of the data"),
-    ),
-    Entry(
-        "PD649",
-        "`{base}` has {found} layers, and `layers = {asked}` of them are to be trained",
-        label="named here",
+        "PD630",
+        "there is no device `{device}` on this machine",
+        help=("use `--device cpu`",),
+        reason="PyTorch sees no such device.",
     ),
     Entry(
         "PD660",
         "claim `{claim}` does not hold: a counterexample was found",
         notes=("the case is in `{file}`",),
         help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
+        reason=(
+            "`pdual verify` attacks what the compiler claims with made-up rows and numbers, and found a case where a "
+            "claim\n"
+            "is false."
+        ),
     ),
     Entry(
         "PD670",
@@ -201,11 +214,21 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("what comes of it says nothing about the model that it stands in for",),
         help=("for the whole, {whole}",),
+        reason=(
+            "In a quick run on a sample, what a model is built on may not be on this machine either. A small one "
+            "stands in for it, which is made on the spot, kept in the cache and\n"
+            "the same for the same texts. A folder that is named and not there is refused as in any run."
+        ),
     ),
     Entry(
         "PD650",
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
+        reason=(
+            "A statement of the spec about the trained problem is not true. See the verdict for the families and rows "
+            "that\n"
+            "are not met, and docs on why a run does not get feasible."
+        ),
     ),
     Entry(
         "PD652",
@@ -213,30 +236,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="is expected of a whole run",
         severity=Severity.WARNING,
         notes=("a `--quick` run has fewer rows and steps, so it is not held to it",),
-    ),
-    Entry(
-        "PD653",
-        "`{base}` is a run with {found} language models, and one is wanted",
-        label="named here",
-        help=("name a run whose spec has one model `causal_lm(...)`",),
-    ),
-    Entry(
-        "PD654",
-        "the saved weights were trained on top of others than those of `{base}`",
-        label="named here",
-        notes=("they were trained on top of `{saved}`, as it was then",),
-    ),
-    Entry(
-        "PD655",
-        "`{base}` has a vocabulary of {found} words, and `{set}` has {asked} members",
-        label="one of its outputs is of every word of `{set}`",
-        help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
+        reason="The same as PD650 after a quick run, which is not held to it.",
     ),
     Entry(
         "PD661",
         "the budget of {budget} was spent before anything was trained",
         notes=("what a source prepares and keeps in the cache is not prepared again",),
         help=("give it more time with `--budget`, or fewer rows with `--limit`",),
+        reason="Rows are prepared before anything is trained, and the time that `--budget` allows was over by then.",
     ),
     Entry(
         "PD662",
@@ -244,155 +251,6 @@ ENTRIES: tuple[Entry, ...] = (
         label="too large for this machine",
         notes=("that is {count} numbers, with what training keeps of each",),
         help=("make it smaller, or run on a machine with more memory",),
-    ),
-    Entry(
-        "PD663",
-        "the tokenizer of `{base}` writes token {token}, and the model has vectors for {found}",
-        label="named here",
-        notes=("it is read in `{text}`",),
-        help=("name a folder whose tokenizer and weights belong together",),
-    ),
-    Entry(
-        "PD664",
-        "the chat template of `{base}` fails: {reason}",
-        label="named here",
-        help=('write `template = "plain"`, which needs none',),
-    ),
-    Entry("PD700", "{message}", help=("`{command} --help` shows what there is",)),
-    Entry(
-        "PD701",
-        "there is no spec `{file}`",
-        notes=("the shipped specs are {shipped}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry("PD702", "`{folder}` is a folder, not a spec", help=("did you mean `{near}`?", "name a file in it")),
-    Entry("PD703", "`{file}` cannot be read: {reason}"),
-    Entry("PD704", "`{option}` takes {expected}, found `{found}`"),
-    Entry(
-        "PD705",
-        "multipliers cannot be held as `{kind}`",
-        notes=("the kinds are {kinds}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD706",
-        "`--dual` names `{family}`, which is no constraint of the spec",
-        notes=("the constraints are {families}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD707",
-        "`--data` names `{name}`, which is no data set of the spec",
-        notes=("the data sets are {names}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry("PD708", "there is no file `{file}` for the data set `{name}`", help=("did you mean `{near}`?",)),
-    Entry(
-        "PD709",
-        "nothing in the spec is called `{name}`",
-        notes=("`--uses` takes a parameter, set, given, data set, field, model, value, constraint or metric",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD711",
-        "there is no run of `{problem}` in `{folder}` to go on with",
-        help=("name the run's folder with `--out`",),
-    ),
-    Entry("PD712", "`{spec}` is a shipped spec, which is not rewritten", help=("name a file or a folder",)),
-    Entry("PD713", "`{file}` cannot be written: {reason}"),
-    Entry(
-        "PD714",
-        "`{package}`, which the language server needs, is not installed",
-        help=("`pip install 'pdual[lsp]'`",),
-    ),
-    Entry(
-        "PD715",
-        "`--claims` names `{name}`, which is no claim",
-        notes=("claims are {names}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry("PD717", "the system does nothing with `{file}`: {reason}"),
-    Entry(
-        "PD718",
-        "the rows of `{name}` are those of `{source}`, and no others",
-        notes=("`--data` and rows from Python are for data without a source, and for the sources {takers}",),
-        help=(
-            '{own:.0}name the file in the spec: `{source}(..., file = "FILE")`',
-            "declare it without a source: `data {name} {{ ... }}`",
-        ),
-    ),
-    Entry(
-        "PD730",
-        "new rows have no multipliers in this run: those of {parts} are held as `{kind}`",
-        notes=("they are no function of a row, so only the rows that were trained on have them",),
-        help=("run with `--dual learned`",),
-    ),
-    Entry(
-        "PD731",
-        "`--data` has to say of which data set the rows are: {names}",
-        help=("write `--data NAME=FILE`",),
-    ),
-    Entry(
-        "PD732",
-        "model `{model}` holds a vector for every train row, and none for a new one",
-        help=("give it an architecture that reads the row, such as `mlp(hidden = [128])`",),
-    ),
-    Entry(
-        "PD716",
-        "`--know` names `{name}`, which is no constant that may be given",
-        notes=("these may be: {names}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD733",
-        "no held-out row has a multiplier in this run",
-        notes=("rows of `{split}` are none, or have none",),
-        help=("run with `--dual learned`, and a split of rows that are not trained on",),
-    ),
-    Entry(
-        "PD734",
-        "groups of {size} rows cannot be taken from the {rows} rows of `{split}`",
-        help=("choose another `--size`",),
-    ),
-    Entry(
-        "PD735",
-        "`{package}`, which programs are exported with, is not installed",
-        help=("`pip install 'pdual[export]'`",),
-    ),
-    Entry(
-        "PD736",
-        "`{program}` cannot be written as {format}",
-        severity=Severity.WARNING,
-        notes=("{reason}",),
-    ),
-    Entry(
-        "PD737",
-        "`{package}`, which writes logs for TensorBoard, is not installed",
-        help=("`pip install 'pdual[tensorboard]'`",),
-    ),
-    Entry(
-        "PD738",
-        "`{family}` bounds an average, whose one multiplier cannot be `{kind}`",
-        help=("write `--dual {family}=shared`, `penalty` or `none`",),
-    ),
-    Entry(
-        "PD739",
-        "`{other}` is not the problem that was run in `{run}`: {subject} differ",
-        help=("leave out the spec, `--set` and `--dual`: those of the run are taken",),
-    ),
-    Entry(
-        "PD740",
-        "`{run}` solved another problem than the runs that are held against it: {subject} differ",
-        help=("name a run of the same spec, parameters and data; how multipliers are held may differ",),
-    ),
-    Entry(
-        "PD790",
-        "`{found}` is no code of a diagnostic",
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD791",
-        "`{option}` does not go with {other}",
-        help=("leave one of them out",),
+        reason="What is asked for would not fit into the memory that is free on this machine.",
     ),
 )

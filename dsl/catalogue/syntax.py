@@ -128,14 +128,37 @@ ENTRIES: tuple[Entry, ...] = (
         label="the first byte that cannot be in one",
         notes=("{cause}",),
         help=("save it as UTF-8",),
+        reason=(
+            "Specs are text in UTF-8. A byte that cannot be in such a text is in the file: it is of another encoding "
+            "(save\n"
+            "it as UTF-8), or no text at all."
+        ),
     ),
-    Entry("PD032", "the spec is too large: {size} characters, the limit is {limit}"),
-    Entry("PD033", "brackets are nested more than {limit} deep", label="the first that is"),
+    Entry(
+        "PD032",
+        "the spec is too large: {size} characters, the limit is {limit}",
+        reason=(
+            "A problem as it stands in a paper takes a page; a file of millions of characters is data. Data belong in "
+            "files\n"
+            "that `data` and `given` read."
+        ),
+    ),
+    Entry(
+        "PD033",
+        "brackets are nested more than {limit} deep",
+        label="the first that is",
+        reason="Brackets are nested deeper than any formula that people read. Take the inner parts out with `let`.",
+    ),
     Entry(
         "PD034",
         "the expression is nested more than {limit} deep",
         notes=("every `+` of a long chain counts",),
         help=("take a part of it out with `let`",),
+        reason=(
+            "An expression is nested so deep that it was hardly written by hand. Long sums are `sum[i in SET](...)`; "
+            "parts\n"
+            "are taken out with `let`."
+        ),
     ),
     Entry(
         "PD035",
@@ -154,6 +177,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="here",
         notes=("a line ends with LF, CR LF or CR",),
         help=("remove it",),
+        reason=(
+            "A line ends with LF, CR LF or CR, and with nothing else; so does a comment. Some editors show more "
+            "characters as the end of a\n"
+            "line (U+2028, a form feed), and some characters turn the direction of writing: then what stands in a "
+            "comment seems to\n"
+            "be a statement, or the other way round. A comment holds no such character, and a text none that turns the"
+            " direction."
+        ),
     ),
     Entry(
         "PD038",

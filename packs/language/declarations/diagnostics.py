@@ -1,0 +1,128 @@
+"""Wording of mistakes in texts and language models."""
+
+from __future__ import annotations
+
+from pdual.dsl.catalogue.entry import Entry
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "PD551",
+        "`{split}` has {found} rows, and {asked} are asked for",
+        label="named here",
+        reason="The split has fewer rows than the spec asks for.",
+    ),
+    Entry(
+        "PD552",
+        "a text holds `{token}`, which the chat template of `{base}` could not tell from its own",
+        label="the model that reads it",
+        notes=("it is in `{text}`",),
+        help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
+        reason=(
+            "A prompt holds what the tokenizer of a chat model reads as one of its special tokens: the end of a text, "
+            "or of a turn. Within the chat\n"
+            "template the model would take it for the template's own, so that a row could end its turn or begin "
+            "another one's. Answers, and\n"
+            "prompts of the plain template, are read letter by letter."
+        ),
+    ),
+    Entry(
+        "PD555",
+        "the tokenizer of `{base}` reads `{token}` in a text as a special token, not as letters",
+        label="the model that reads it",
+        notes=("it is in `{text}`",),
+        help=("leave the row out, or take a base whose tokenizer has letters for it",),
+        reason=(
+            "A text of the data came out as one of the tokenizer's special tokens, such as the one that ends an "
+            "answer, although it is read as plain letters. The special tokens of such a tokenizer\n"
+            "are words of its vocabulary like any other, or it has the same token for what it does not know and for "
+            "the end of a text. The model would be taught to end there."
+        ),
+    ),
+    Entry(
+        "PD644",
+        "the language model `{base}` cannot be had: {reason}",
+        label="named here",
+        notes=("looked for in {searched}",),
+        help=("name a folder that holds the model, its tokenizer and their configuration, or a model of the hub",),
+        reason="The base of a language model is a folder, or a model of the hub, which is downloaded once.",
+    ),
+    Entry(
+        "PD645",
+        "`{package}`, which a language model needs, is not installed",
+        label="needed here",
+        help=("`pip install 'pdual[causal]'`",),
+        reason="Language models are an optional dependency.",
+    ),
+    Entry(
+        "PD646",
+        "the tokenizer of `{base}` has no chat template",
+        label='`template = "chat"` needs one',
+        help=('write `template = "plain"`, which needs none',),
+        reason="A chat template says how a tokenizer writes turns of a conversation; base models have none.",
+    ),
+    Entry(
+        "PD647",
+        "the `{field}` of `{data}[{address}]` is empty",
+        label="reads it",
+        notes=("a constraint on its tokens would say nothing",),
+        help=("leave such rows out of the data",),
+        reason="Tokens of an empty text are none, so nothing could be said about them.",
+    ),
+    Entry(
+        "PD648",
+        "`{data}[{address}]` takes {found} tokens, and at most {limit} are read",
+        label="reads it",
+        notes=("the model itself reads at most {context}", "the setting `max_tokens` is {asked}"),
+        help=("raise `max_tokens` from {asked}, or leave such rows out of the data", "leave such rows out of the data"),
+        reason="A text longer than the model reads would be cut, and the constraint would be on another text.",
+    ),
+    Entry(
+        "PD649",
+        "`{base}` has {found} layers, and `layers = {asked}` of them are to be trained",
+        label="named here",
+        reason="Only as many layers can be trained as the model has.",
+    ),
+    Entry(
+        "PD653",
+        "`{base}` is a run with {found} language models, and one is wanted",
+        label="named here",
+        help=("name a run whose spec has one model `causal_lm(...)`",),
+        reason="A run is a base by the weights of its one language model.",
+    ),
+    Entry(
+        "PD654",
+        "the saved weights were trained on top of others than those of `{base}`",
+        label="named here",
+        notes=("they were trained on top of `{saved}`, as it was then",),
+        reason="Saved weights are a difference from those of a base, so they need that base.",
+    ),
+    Entry(
+        "PD655",
+        "`{base}` has a vocabulary of {found} words, and `{set}` has {asked} members",
+        label="one of its outputs is of every word of `{set}`",
+        help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
+        reason=(
+            "`logits: real[token, word]` and `logprobs: real[token, word]` have a number for every word of the "
+            "vocabulary, so the set has as many members as the\n"
+            "model's last layer has outputs (`vocab_size` of its configuration; its tokenizer may know fewer words)."
+        ),
+    ),
+    Entry(
+        "PD663",
+        "the tokenizer of `{base}` writes token {token}, and the model has vectors for {found}",
+        label="named here",
+        notes=("it is read in `{text}`",),
+        help=("name a folder whose tokenizer and weights belong together",),
+        reason="The tokenizer knows more words than the model has vectors for: the two do not belong together.",
+    ),
+    Entry(
+        "PD664",
+        "the chat template of `{base}` fails: {reason}",
+        label="named here",
+        help=('write `template = "plain"`, which needs none',),
+        reason=(
+            "The chat template of a tokenizer is a program of its own, which failed on a prompt, or took too long over"
+            " it."
+        ),
+    ),
+)
