@@ -1,4 +1,9 @@
-"""The paper's assumptions, one by one: whether a spec meets them, and why."""
+"""The paper's assumptions, one by one: whether a spec meets them, and why.
+
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning": uniform convergence, approximation of the optimal
+multiplier, convex and Lipschitz losses, approximate convexity, strict Slater, complexity of the dual class.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 Vector form of the theorems, in scaled units: L Gamma becomes the sum of L_i Gamma_i, L^2 the sum of L_i^2, B nu_Phi the sum of B_i
 nu_Phi, zeta that of every entry; violations are the Euclidean norm over entries, whose sampling error is at most n zeta.
+
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning": the theorems on statistical primal recovery and
+empirical approximate sensitivity.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once."""
+"""The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once.
+
+It takes the place of the empirical Lagrangian of Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Algorithm 1 of the paper: primal minibatches, one evaluation pass, one dual update, again and again."""
+"""Algorithm 1 of the paper: primal minibatches, one evaluation pass, one dual update, again and again.
+
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning", Algorithm 1.
+"""
 
 from __future__ import annotations
 
