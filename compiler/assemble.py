@@ -48,8 +48,8 @@ def _refuse_texts(graph: Graph, data: DataGraph) -> None:
     for node in topological(data.roots) if texts else ():
         if node.operation in ("equal", "unequal"):
             for item in topological(node.arguments):
-                if item.operation == "field" and item.attributes[1] in texts:
-                    raise refuse("PD298", node.span, name=item.attributes[1])
+                if item.operation == "field" and item.field.name in texts:
+                    raise refuse("PD298", node.span, name=item.field.name)
 
 
 def average_plan(graph: Graph) -> AveragePlan | None:

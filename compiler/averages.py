@@ -58,7 +58,7 @@ def averages_graph(
 def means_over(data: str, averages: AverageGraph) -> tuple[Node, ...]:
     """The means over a data set that constraints read, each once."""
     nodes = topological(part.residual for part in averages.parts)
-    means = [node for node in nodes if node.operation == AVERAGE and node.attributes == (data,)]
+    means = [node for node in nodes if node.operation == AVERAGE and node.name == data]
     return tuple(sorted(means, key=lambda mean: mean.identity))  # as they were lowered, and so written
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pdual.compiler.ir import IndexAxis
+from pdual.compiler.attributes import IndexAxis
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import children
 from pdual.dsl.types import ArrayType, RaggedAxis, SetAxis

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.attributes import (
+    Attributes,
+    Axes,
+    Call,
+    GivenField,
+    IndexAxis,
+    Join,
+    Named,
+    Nothing,
+    Number,
+    Reduction,
+    RowField,
+    RowReduction,
+)
+from pdual.compiler.ir import Node, Scalar
 from pdual.compiler.simplify import simplified
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.operation import Result
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis, SetAxis
-
-#: Marks the number of a parameter that may be infinite.
-DECLARED = "declared"
 
 
 class Builder:
@@ -33,7 +44,7 @@ class Builder:
         return self._make(
             operation,
             arguments,
-            (),
+            Nothing(),
             _element_kind(operation, arguments),
             _axes_of(arguments),
             max((argument.inner for argument in arguments), key=len),
@@ -45,67 +56,69 @@ class Builder:
         axes = _axes_of(arguments)
         inner = max((argument.inner for argument in arguments), key=len)
         identities = tuple(argument.identity for argument in arguments)
-        return self._interned.get((operation, identities, (), axes, inner, kind))
+        return self._interned.get((operation, identities, Nothing, (), axes, inner, kind))
 
     def number(self, value: float, declared: bool = False) -> Node:
         """A constant; ``declared`` where it is a parameter's that is declared to have infinite ends, and infinite."""
         kind = Scalar.BOOL if isinstance(value, bool) else Scalar.INT if isinstance(value, int) else Scalar.REAL
-        return self._make("number", (), (value, DECLARED) if declared else (value,), kind, (), ())
+        return self._make("number", (), Number(value, declared), kind, (), ())
 
     def given(self, given: str, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
         """A known constant."""
-        return self._make("given", (), (given, name, component), kind, (), inner)
+        return self._make("given", (), GivenField(given, name, component), kind, (), inner)
 
     def field(self, data: str, name: str, component: str, kind: Scalar, inner: tuple[Axis, ...]) -> Node:
         """A field of a row of a data set."""
-        return self._make("field", (), (data, name, component), kind, (), inner, batched=True)
+        return self._make("field", (), RowField(data, name, component), kind, (), inner, batched=True)
 
     def index(self, axis: IndexAxis) -> Node:
         """The position along an axis."""
-        return self._make("index", (), (), Scalar.INT, (axis,), ())
+        return self._make("index", (), Nothing(), Scalar.INT, (axis,), ())
 
     def ragged_index(self, name: str) -> Node:
         """The position along a ragged axis."""
-        return self._make("ragged_index", (), (name,), Scalar.INT, (), (), batched=True, ragged=name)
+        return self._make("ragged_index", (), Named(name), Scalar.INT, (), (), batched=True, ragged=name)
 
     def select(self, base: Node, index: Node) -> Node:
         """``base[index]``: the first inner axis of base is taken."""
         if base.operation == "collect" and index.operation == "index":
-            collected: tuple[IndexAxis, ...] = base.attributes
+            collected = base.named_axes
             if collected[0] == index.axes[0] and len(collected) == 1:
                 return base.arguments[0]
         axes = tuple(sorted({*base.axes, *index.axes}))
         return self._make(
-            "select", (base, index), (), base.kind, axes, base.inner[1:], ragged=index.ragged or base.ragged
+            "select", (base, index), Nothing(), base.kind, axes, base.inner[1:], ragged=index.ragged or base.ragged
         )
 
     def collect(self, body: Node, axes: Sequence[IndexAxis]) -> Node:
         """Turns named axes into leading inner axes, in this order."""
         left = tuple(axis for axis in body.axes if axis not in axes)
         inner = tuple(SetAxis(axis.set) for axis in axes)
-        return self._make("collect", (body,), tuple(axes), body.kind, left, inner + body.inner)
+        return self._make("collect", (body,), Axes(tuple(axes)), body.kind, left, inner + body.inner)
 
     def spread(self, body: Node, axes: Sequence[IndexAxis]) -> Node:
         """The same value at every member of further axes."""
         everything = tuple(sorted({*body.axes, *axes}))
-        return self._make("spread", (body,), tuple(axes), body.kind, everything, body.inner)
+        return self._make("spread", (body,), Axes(tuple(axes)), body.kind, everything, body.inner)
 
     def norm(self, model: str) -> Node:
         """The sum of squares of a model's parameters."""
-        return self._make("norm", (), (model,), Scalar.REAL, (), ())
+        return self._make("norm", (), Named(model), Scalar.REAL, (), ())
 
     def reduce(self, function: str, axis: IndexAxis, body: Node, mask: Node | None) -> Node:
         """Reduces a named axis; entries whose mask is false do not count."""
         arguments = (body,) if mask is None else (body, mask)
         axes = tuple(sorted({a for argument in arguments for a in argument.axes} - {axis}))
-        return self._make("reduce", arguments, (function, axis), _reduced(function, body), axes, body.inner)
+        return self._make("reduce", arguments, Reduction(function, axis), _reduced(function, body), axes, body.inner)
 
     def reduce_rows(self, function: str, name: str, body: Node, mask: Node | None) -> Node:
         """Reduces a ragged axis: one value a row is left."""
         arguments = (body,) if mask is None else (body, mask)
         axes = tuple(sorted({a for argument in arguments for a in argument.axes}))
         kind = _reduced(function, body)
-        return self._make("reduce_rows", arguments, (function, name), kind, axes, body.inner, batched=True, ragged="")
+        return self._make(
+            "reduce_rows", arguments, RowReduction(function, name), kind, axes, body.inner, batched=True, ragged=""
+        )
 
     def scatter(
         self, function: str, start: IndexAxis, end: IndexAxis, body: Node, where: Node, mask: Node | None
@@ -113,61 +126,71 @@ class Builder:
         """A join: entry ``i`` of ``end`` reduces the members ``g`` of ``start`` with ``where[g] == i``."""
         arguments = (body, where) if mask is None else (body, where, mask)
         axes = tuple(sorted(({a for argument in arguments for a in argument.axes} - {start}) | {end}))
-        return self._make("scatter", arguments, (function, start, end), _reduced(function, body), axes, body.inner)
+        return self._make("scatter", arguments, Join(function, start, end), _reduced(function, body), axes, body.inner)
 
     def call(self, model: str, names: Sequence[str], arguments: Sequence[Node], by_row: bool = False) -> Node:
         """A model call; ``names`` are the part names of its inputs. With arguments that are the same on every row, so is what it
         returns, unless it asks which row it is called on (``by_row``).
         """
         batched = True if by_row else None
-        return self._make("call", tuple(arguments), (model, *names), Scalar.OPAQUE, (), (), batched=batched, ragged="")
+        return self._make(
+            "call", tuple(arguments), Call(model, tuple(names)), Scalar.OPAQUE, (), (), batched=batched, ragged=""
+        )
 
     def output(self, call: Node, name: str, inner: tuple[Axis, ...], kind: Scalar = Scalar.REAL) -> Node:
         """One real part of a call's outputs."""
-        return self._make("output", (call,), (name,), kind, (), inner)
+        return self._make("output", (call,), Named(name), kind, (), inner)
 
     def features(self, call: Node, key: str, inner: tuple[Axis, ...]) -> Node:
         """The penultimate representation of a call, detached."""
-        return self._make("features", (call,), (key,), Scalar.REAL, (), inner)
+        return self._make("features", (call,), Named(key), Scalar.REAL, (), inner)
 
     def feature_input(self, key: str, inner: tuple[Axis, ...]) -> Node:
         """Features that a formula is handed from outside."""
-        return self._make("feature_input", (), (key,), Scalar.REAL, (), inner, batched=True)
+        return self._make("feature_input", (), Named(key), Scalar.REAL, (), inner, batched=True)
 
     def member(self, row: Node, axis: IndexAxis) -> Node:
         """A value of every row, seen from its group: along ``axis`` are the group's rows."""
         if not row.batched:
             return row
         axes = tuple(sorted({*row.axes, axis}))
-        return self._make("member", (row,), (axis,), row.kind, axes, row.inner, batched=True, ragged="")
+        return self._make("member", (row,), Axes((axis,)), row.kind, axes, row.inner, batched=True, ragged="")
 
     def present(self, axis: IndexAxis) -> Node:
         """Which places along an axis of a group are rows of it."""
-        return self._make("present", (), (axis,), Scalar.BOOL, (axis,), (), batched=True, ragged="")
+        return self._make("present", (), Axes((axis,)), Scalar.BOOL, (axis,), (), batched=True, ragged="")
 
     def average(self, data: str, body: Node, mask: Node | None) -> Node:
         """The mean of a value of a row over all rows of a data set that a mask keeps."""
         arguments = (body,) if mask is None else (body, mask)
-        return self._make("average", arguments, (data,), Scalar.REAL, (), (), batched=False, ragged="")
+        return self._make("average", arguments, Named(data), Scalar.REAL, (), (), batched=False, ragged="")
 
     def aggregate(self, function: str, *arguments: Node) -> Node:
         """A function of an array's only inner axis."""
         kind = Scalar.INT if function == "argmax" else Scalar.REAL
-        return self._make("aggregate", arguments, (function,), kind, arguments[0].axes, (), batched=None, ragged="")
+        return self._make("aggregate", arguments, Named(function), kind, arguments[0].axes, (), batched=None, ragged="")
 
     def _make(
         self,
         operation: str,
         arguments: tuple[Node, ...],
-        attributes: tuple[Any, ...],
+        attributes: Attributes,
         kind: Scalar,
         axes: tuple[IndexAxis, ...],
         inner: tuple[Axis, ...],
         batched: bool | None = None,
         ragged: str | None = None,
     ) -> Node:
-        typed = tuple([(type(value).__name__, value) for value in attributes])
-        key = (operation, tuple([argument.identity for argument in arguments]), typed, axes, inner, kind)
+        # Numbers that are equal and of another type are other nodes; the kind tells them apart.
+        key = (
+            operation,
+            tuple([argument.identity for argument in arguments]),
+            type(attributes),
+            attributes,
+            axes,
+            inner,
+            kind,
+        )
         found = self._interned.get(key)
         if found is None:
             is_batched = any(argument.batched for argument in arguments) if batched is None else batched

@@ -186,8 +186,8 @@ def _refuse_positions(spec: typed.TypedSpec, roots: Sequence[Node]) -> None:
         if node.identity in seen or node.operation == "member":
             continue  # below a member is what is said of a row
         seen.add(node.identity)
-        if node.operation == "call" and node.attributes[0] in by_row:
-            raise refuse("PD277", node.span, model=node.attributes[0])
+        if node.operation == "call" and node.name in by_row:
+            raise refuse("PD277", node.span, model=node.name)
         waiting.extend(node.arguments)
 
 

@@ -33,9 +33,9 @@ class Constants:
 
     def _compute(self, node: Node) -> Tensor:
         if node.operation == "number":
-            return torch.tensor(node.attributes[0], dtype=_DTYPES[node.kind])
+            return torch.tensor(node.number.value, dtype=_DTYPES[node.kind])
         if node.operation == "given":
-            given, name, component = node.attributes
+            given, name, component = node.given
             return torch.tensor(_component(self._knowns[given].fields[name], component), dtype=_DTYPES[node.kind])
         value: Tensor = self._emitter.emit(node, [self.value(argument) for argument in node.arguments])
         return value.to(_DTYPES[node.kind])

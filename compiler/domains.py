@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.interval_analysis import IntervalAnalysis
-from pdual.compiler.ir import IndexAxis, Node, topological
+from pdual.compiler.ir import Node, topological
 from pdual.dsl.diagnostics import Collector
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import Interval

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, fx, nn
 
 from pdual.compiler import kernels
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.constants import Constants
 from pdual.compiler.emit_nodes import NodeEmitter
 from pdual.compiler.fusion import fuse
-from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
+from pdual.compiler.ir import Node, Scalar, topological
 from pdual.compiler.program import MEMBERS, PRESENT, ROWS
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.types import RaggedAxis
@@ -163,28 +164,28 @@ class Emission:
             return _LAZY
         match node.operation:
             case "field":
-                _, name, component = node.attributes
+                _, name, component = node.field
                 return self._values[f"{name}.{component}" if component else name]
             case "call":
                 return self._call(node)
             case "output":
-                return self._placed(self._read(node.arguments[0])[0][node.attributes[0]], node)
+                return self._placed(self._read(node.arguments[0])[0][node.name], node)
             case "features":
-                key = str(node.attributes[0])
+                key = node.name
                 inside = key.split("/", 1)[1] if "/" in key else ("" if not _is_ragged(node) else "token")
                 return self._placed(self._detached(self._read(node.arguments[0])[1][inside], node), node)
             case "feature_input":
-                return self._features[node.attributes[0]]
+                return self._features[node.name]
             case "member":
                 row = node.arguments[0]
                 if row.ragged or _is_ragged(row):
                     raise refuse("PD299", node.span)
                 taken = self.call(_members, self._materialised(row), self._values[MEMBERS])
-                return self._emitter.placed(taken, node, (node.attributes[0], *row.axes))
+                return self._emitter.placed(taken, node, (*node.named_axes, *row.axes))
             case "present":
                 return self._values[PRESENT]
             case "norm":
-                return self._norm(node.attributes[0])
+                return self._norm(node.name)
         if node.operation == "divide" and node.arguments[1].constant and not node.arguments[0].constant:
             return self._times_reciprocal(node)
         if node.operation in ("add", "subtract"):
@@ -225,7 +226,7 @@ class Emission:
         )
 
     def _call(self, node: Node) -> Any:
-        model, *names = node.attributes
+        model, names = node.call
         if model not in dict(self._root.named_children()):
             self._root.add_module(model, self._models[model])
         ids = self._values[ROWS] if self._of_groups else self._ids

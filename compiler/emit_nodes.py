@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from pdual.compiler import kernels
-from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.attributes import IndexAxis
+from pdual.compiler.ir import Node, Scalar
 from pdual.dsl.diagnostics import refuse
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.types import Axis, FixedAxis, RaggedAxis, SetAxis
@@ -40,7 +41,7 @@ class NodeEmitter:
             case "index":
                 return torch.arange(self.sizes[node.axes[0].set])
             case "ragged_index":
-                return self._leaf(kernels.segment_positions, self._lengths(node.attributes[0], node))
+                return self._leaf(kernels.segment_positions, self._lengths(node.name, node))
             case "select":
                 return self._select(node, values[0], values[1])
             case "collect":
@@ -113,7 +114,7 @@ class NodeEmitter:
         dim = start + len(base_node.axes)
         own = [axis for axis in index_node.axes if axis not in base_node.axes]
         if index_node.operation == "number":
-            return base.select(dim, int(index_node.attributes[0]))
+            return base.select(dim, int(index_node.number.value))
         if index_node.operation == "index" and own:
             return _moved(base, node, base_node.axes + index_node.axes, start)
         if not index_node.batched and len(own) == len(index_node.axes):
@@ -143,7 +144,7 @@ class NodeEmitter:
 
     def _collect(self, node: Node, value: Any) -> Any:
         body = node.arguments[0]
-        collected: tuple[IndexAxis, ...] = node.attributes
+        collected = node.named_axes
         start = int(body.batched)
         order = [start + body.axes.index(axis) for axis in (*node.axes, *collected)]
         tail = range(start + len(body.axes), start + len(body.axes) + len(body.inner))
@@ -175,7 +176,7 @@ class NodeEmitter:
         ]
 
     def _reduce(self, node: Node, values: Sequence[Any]) -> Any:
-        function, axis = node.attributes
+        function, axis = node.reduction
         body, mask = node.arguments[0], node.arguments[1] if len(node.arguments) > 1 else None
         axes = tuple(sorted({*node.axes, axis}))
         dim = int(node.batched) + axes.index(axis)
@@ -224,7 +225,7 @@ class NodeEmitter:
         return kept.expand(*lead, *(self.sizes[axis.set] for axis in axes))
 
     def _scatter(self, node: Node, values: Sequence[Any]) -> Any:
-        function, start, end = node.attributes
+        function, start, end = node.join
         body = node.arguments[0]
         mask = node.arguments[2] if len(node.arguments) > 2 else None
         axes = tuple(sorted({*(a for n in (body, *([mask] if mask else [])) for a in n.axes), start}))
@@ -246,7 +247,7 @@ class NodeEmitter:
 
     def _scattered_count(self, node: Node, values: Sequence[Any], axes: tuple[IndexAxis, ...], dim: int) -> Any:
         """How many members each entry of a join has, on the layout of its sum."""
-        _, start, end = node.attributes
+        _, start, end = node.join
         size = self.sizes[end.set]
         if len(node.arguments) == 2:
             ones = self._constant(torch.ones(self.sizes[start.set], dtype=self.dtype))
@@ -259,7 +260,7 @@ class NodeEmitter:
 
     def accumulated(self, value: Any, node: Node, scatter: Node, values: Sequence[Any], sign: int) -> Any:
         """``value + sign * scatter`` in one call; None where the layouts differ or the scatter is filtered."""
-        function, start, end = scatter.attributes
+        function, start, end = scatter.join
         body = scatter.arguments[0]
         axes = tuple(sorted({*body.axes, start}))
         same = tuple(sorted(end if axis == start else axis for axis in axes)) == node.axes == scatter.axes
@@ -272,7 +273,7 @@ class NodeEmitter:
         return torch.index_add(value, dim, values[1], values[0], alpha=sign)
 
     def _reduce_rows(self, node: Node, values: Sequence[Any]) -> Any:
-        function, name = node.attributes
+        function, name = node.row_reduction
         body, inner = node.arguments[0], len(node.inner)
         value = self.aligned(values[0], body, node.axes, inner, name, True)
         if not body.batched:
@@ -294,7 +295,7 @@ class NodeEmitter:
         return total / self._leaf(kernels.reduce_segments, kept.to(self.dtype), self._lengths(name, node), "sum")
 
     def _aggregate(self, node: Node, values: Sequence[Any]) -> Any:
-        function = node.attributes[0]
+        function = node.name
         if function == "argmax":
             return values[0].argmax(-1)
         return self._leaf(kernels.extreme_mean, values[0], values[1], function == "top_mean")

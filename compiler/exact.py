@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.interval_analysis import Remembering
-from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
+from pdual.compiler.ir import Node, Scalar, topological
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
 from pdual.dsl.record import record
@@ -59,15 +60,15 @@ class ExactValues(Remembering[Exact]):
 
     def _is_declared(self, node: Node) -> bool:
         if node.operation == "given":
-            return node.attributes[:2] not in self._undeclared
-        return node.operation == "number" and len(node.attributes) > 1
+            return node.given[:2] not in self._undeclared
+        return node.operation == "number" and node.number.declared
 
     def _range(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Exact:
         if node.operation in OPERATIONS:
             return self._operation(node, indices, inner)
         match node.operation:
             case "number":
-                return _checked(node.attributes[0], self._is_declared(node))
+                return _checked(node.number.value, self._is_declared(node))
             case "given":
                 return self._known(node, inner)
             case "index":
@@ -79,7 +80,7 @@ class ExactValues(Remembering[Exact]):
                     at if isinstance(at, NoNumber) else self.range(node.arguments[0], indices, (int(at.value), *inner))
                 )
             case "collect":
-                axes: tuple[IndexAxis, ...] = node.attributes
+                axes = node.named_axes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.range(node.arguments[0], placed, inner[len(axes) :])
             case "spread":
@@ -115,7 +116,7 @@ class ExactValues(Remembering[Exact]):
         return next((side for side in sides if isinstance(side, NoNumber)), Number(not decides))
 
     def _known(self, node: Node, inner: tuple[int, ...]) -> Exact:
-        given, name, component = node.attributes
+        given, name, component = node.given
         known = self._knowns.get(given)
         if known is None:
             return UNKNOWN
@@ -127,7 +128,7 @@ class ExactValues(Remembering[Exact]):
         return _checked(value, self._is_declared(node))
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Exact:
-        function, axis = node.attributes
+        function, axis = node.reduction
         size = self._sizes.get(axis.set)
         if size is None:
             return UNKNOWN
@@ -135,7 +136,7 @@ class ExactValues(Remembering[Exact]):
         return self._over(function, node.arguments[0], mask, ({**indices, axis: place} for place in range(size)), inner)
 
     def _scatter(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Exact:
-        function, start, end = node.attributes
+        function, start, end = node.join
         size, here = self._sizes.get(start.set), indices.get(end)
         if size is None or here is None:
             return UNKNOWN
@@ -187,7 +188,7 @@ class ExactValues(Remembering[Exact]):
                 return item
             items.append(item)
         values = [item.value for item in items]
-        return _computed(AGGREGATES[node.attributes[0]].meaning, [values[:size], *values[size:]], items)
+        return _computed(AGGREGATES[node.name].meaning, [values[:size], *values[size:]], items)
 
 
 def _checked(value: float, declared: bool) -> Exact:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.exact import UNKNOWN, Exact, ExactValues, NoNumber
-from pdual.compiler.ir import IndexAxis, Node, topological
+from pdual.compiler.ir import Node, topological
 from pdual.compiler.values import Value, nodes_of
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import walk
@@ -78,9 +79,9 @@ class Finite:
             if node.operation in ("reduce", "scatter"):
                 masks = {"reduce": 1, "scatter": 2}[node.operation]
                 if len(arguments) <= masks:  # what a filter leaves out may have no value
-                    counted = counted | {node.attributes[1]}
+                    counted = counted | {node.reduction.axis if node.operation == "reduce" else node.join.start}
             if node.operation == "collect":
-                counted = counted | frozenset(node.attributes)
+                counted = counted | frozenset(node.named_axes)
             compares = node.operation in _COMPARISONS
             waiting.extend((argument, compares, counted) for argument in arguments)
 
@@ -136,7 +137,7 @@ class Finite:
         return [name for name in names if isinstance(values[name], float) and math.isinf(float(values[name]))]
 
     def _infinite_fields(self, node: Node) -> Sequence[str]:
-        return [str(item.attributes[1]) for item in topological([node]) if item.operation == "given"]
+        return [item.given.name for item in topological([node]) if item.operation == "given"]
 
 
 def undeclared(spec: typed.TypedSpec) -> frozenset[tuple[str, str]]:

@@ -58,7 +58,7 @@ class Flatness:
 
     def _state(self, node: Node) -> bool | Stop:
         below = [self._found[item.identity] for item in node.arguments]
-        if node.operation in ("call", "norm") and node.attributes[0] not in self.frozen:
+        if node.operation in ("call", "norm") and node.name not in self.frozen:
             return True
         if True in (below[place] for place in self._passing(node, below)):
             return True
@@ -138,7 +138,7 @@ def _tell(code: str, span: Span, state: bool | Stop, found: Collector, **facts: 
     node = state.node
     label = Label(node.span, "stop")
     if node.operation in ("call", "norm"):
-        found.add(code, span, label, why=f"`{node.attributes[0]}` is frozen", trained="", **facts)
+        found.add(code, span, label, why=f"`{node.name}` is frozen", trained="", **facts)
     elif node.operation in ("features", "feature_input"):
         found.add(code, span, label, why="features are read without their slope", trained="", **facts)
     elif node.kind is Scalar.REAL:

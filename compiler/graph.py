@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pdual.compiler.ir import IndexAxis, Node, called
+from pdual.compiler.attributes import IndexAxis
+from pdual.compiler.ir import Node, called
 from pdual.compiler.layout import Layout
 from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
@@ -92,7 +93,7 @@ class AverageGraph:
     def data_of(self, part: PartRows) -> tuple[str, ...]:
         """The data sets whose rows a part averages over."""
         means = self.weighted[self.parts.index(part)].means
-        return tuple(dict.fromkeys(str(mean.attributes[0]) for mean in means))
+        return tuple(dict.fromkeys(mean.name for mean in means))
 
 
 NO_AVERAGES = AverageGraph((), (), (), Layout("", ()))

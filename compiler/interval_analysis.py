@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Generic, TypeVar
 
-from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.attributes import IndexAxis
+from pdual.compiler.ir import Node, Scalar
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations import OPERATIONS, REDUCTIONS
 from pdual.dsl.operations.interval import EITHER, EVERYTHING, FALSE, TRUE, Interval, point, union
@@ -65,7 +66,7 @@ class IntervalAnalysis(Remembering[Interval]):
             return self._operation(operation, node, indices, inner)
         match node.operation:
             case "number":
-                return point(float(node.attributes[0]))
+                return point(float(node.number.value))
             case "given":
                 return self._known(node, inner)
             case "field":
@@ -78,7 +79,7 @@ class IntervalAnalysis(Remembering[Interval]):
             case "select":
                 return self._select(node, indices, inner)
             case "collect":
-                axes: tuple[IndexAxis, ...] = node.attributes
+                axes = node.named_axes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.range(node.arguments[0], placed, inner[len(axes) :])
             case "average":
@@ -117,7 +118,7 @@ class IntervalAnalysis(Remembering[Interval]):
         return operation.interval(*found)
 
     def _known(self, node: Node, inner: tuple[int, ...]) -> Interval:
-        given, name, component = node.attributes
+        given, name, component = node.given
         known = self.knowns.get(given)
         if known is None:
             return EITHER if node.kind is Scalar.BOOL else EVERYTHING
@@ -129,7 +130,7 @@ class IntervalAnalysis(Remembering[Interval]):
         return point(float(value))
 
     def _field(self, node: Node) -> Interval:
-        key = node.attributes[:2]
+        key = node.field[:2]
         if node.kind is Scalar.BOOL:
             return EITHER
         if key in self.members:
@@ -141,8 +142,8 @@ class IntervalAnalysis(Remembering[Interval]):
         return Interval(0.0, inf if size is None else float(max(size - 1, 0)))
 
     def _output(self, node: Node) -> Interval:
-        model = node.arguments[0].attributes[0]
-        name = str(node.attributes[0])
+        model = node.arguments[0].name
+        name = node.name
         return self.outputs.get((model, name.removesuffix(".re").removesuffix(".im")), EVERYTHING)
 
     def _select(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
@@ -159,7 +160,7 @@ class IntervalAnalysis(Remembering[Interval]):
         return Interval(min(r.lo for r in found), max(r.hi for r in found)) if found else EVERYTHING
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
-        function, axis = node.attributes
+        function, axis = node.reduction
         size = self.sizes.get(axis.set)
         body = node.arguments[0]
         if size is None:
@@ -176,7 +177,7 @@ class IntervalAnalysis(Remembering[Interval]):
         return REDUCTIONS[function].interval(items)
 
     def _scatter(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
-        function, start, end = node.attributes
+        function, start, end = node.join
         body, where = node.arguments[:2]
         here = indices.get(end)
         if start.set not in self.sizes or here is None:
@@ -209,7 +210,9 @@ class IntervalAnalysis(Remembering[Interval]):
 
     def _reduce_rows(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Interval:
         body = node.arguments[0]
-        return self._of_unknown_many(node.attributes[0], self.range(body, indices, inner if body.inner else ()))
+        return self._of_unknown_many(
+            node.row_reduction.function, self.range(body, indices, inner if body.inner else ())
+        )
 
     def _of_unknown_many(self, function: str, body: Interval) -> Interval:
         if function in ("max", "min", "mean"):
@@ -221,7 +224,7 @@ class IntervalAnalysis(Remembering[Interval]):
     def _aggregate(self, node: Node, indices: Mapping[IndexAxis, int]) -> Interval:
         axis = node.arguments[0].inner[0]
         size = self.sizes.get(axis.set) if isinstance(axis, SetAxis) else None
-        if node.attributes[0] == "argmax":
+        if node.name == "argmax":
             return Interval(0.0, float(size - 1) if size else inf)
         if size is None:
             return EVERYTHING

@@ -13,8 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
 
+from pdual.compiler.attributes import (
+    Attributes,
+    Axes,
+    Call,
+    GivenField,
+    IndexAxis,
+    Join,
+    Named,
+    Number,
+    Reduction,
+    RowField,
+    RowReduction,
+)
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.dsl.types import Axis
 
@@ -28,19 +40,6 @@ class Scalar(StrEnum):
     OPAQUE = "opaque"
 
 
-class IndexAxis(NamedTuple):
-    """An index over a set; ``level`` tells apart indices over one set that meet in one expression.
-
-    A named tuple because walks look it up tens of thousands of times.
-    """
-
-    set: str
-    level: int = 0
-
-    def __str__(self) -> str:
-        return self.set if not self.level else f"{self.set}'{self.level}"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """One operation. Compared by identity: the builder never makes the same node twice.
@@ -48,24 +47,24 @@ class Node:
     ``operation`` is a primitive of ``pdual.dsl.operations`` or structural:
 
     ============ ======================================================================================
-    number       ``attributes = (value,)``
-    given        ``(given, field, component)``; component "", "re" or "im"
-    field        ``(data set, field, component)`` of the row
+    number       ``number``: a constant
+    given        ``given``: a field of known structure
+    field        ``field`` of the row
     index        the position of ``axes[0]`` itself
-    ragged_index the position along the ragged axis ``(name,)``
-    select       ``(base, index)``: takes the first inner axis of base
-    collect      ``(axes...)``: named axes become the leading inner axes
-    spread       the same value along further axes
-    norm         ``(model,)``: the sum of squares of its parameters
-    reduce       ``(function, axis)`` of ``(body, mask?)``: sum, mean, max, min over a named axis
-    reduce_rows  ``(function, ragged axis)`` of ``(body, mask?)``: over a ragged axis
-    scatter      ``(function, from, to)`` of ``(body, map, mask?)``: entry i reduces the members g with map[g] = i
-    call         ``(model,)`` of the lowered inputs; ``(part names...)`` follow
-    output       ``(part name,)`` of a call
-    features     ``(key,)`` of a call; ``feature_input`` ``(key,)`` is the same handed in from outside
-    aggregate    ``(function,)``: argmax, top_mean, bottom_mean over the only inner axis
-    member       ``(axis,)``: a value of every row as one of every group, the rows of the group along an axis
-    average      the mean of ``(body, mask?)`` over all rows of the data set ``(data,)``, where the mask is true: no value of a row
+    ragged_index the position along the ragged axis ``name``
+    select       takes the first inner axis of ``(base, index)``
+    collect      named axes (``named_axes``) become the leading inner axes
+    spread       the same value along further axes (``named_axes``)
+    norm         the sum of squares of the parameters of the model ``name``
+    reduce       ``reduction`` of ``(body, mask?)``: sum, mean, max, min over a named axis
+    reduce_rows  ``row_reduction`` of ``(body, mask?)``: over a ragged axis
+    scatter      ``join`` of ``(body, map, mask?)``: entry i reduces the members g with map[g] = i
+    call         ``call`` of a model with the lowered inputs
+    output       the output ``name`` of a call
+    features     those with the key ``name`` of a call; ``feature_input`` is the same handed in from outside
+    aggregate    the function ``name``: argmax, top_mean, bottom_mean over the only inner axis
+    member       a value of every row as one of every group, the rows of the group along ``named_axes``
+    average      the mean of ``(body, mask?)`` over all rows of the data set ``name``, where the mask is true: no value of a row
     present      which places along ``axes[0]`` are rows of the group: groups have fewer than the largest one
     ============ ======================================================================================
     """
@@ -73,7 +72,7 @@ class Node:
     identity: int
     operation: str
     arguments: tuple[Node, ...]
-    attributes: tuple[Any, ...]
+    attributes: Attributes
     kind: Scalar
     axes: tuple[IndexAxis, ...]
     inner: tuple[Axis, ...]
@@ -87,17 +86,83 @@ class Node:
         constant = (
             not self.batched and self.operation not in ("norm", "call") and all(one.constant for one in self.arguments)
         )
-        object.__setattr__(
-            self, "constant", constant
-        )  # kept, since a intervals that asks again is exponential in a DAG
+        object.__setattr__(self, "constant", constant)  # kept: to ask again at each node is exponential in a DAG
+
+    @property
+    def number(self) -> Number:
+        """Of a ``number``."""
+        assert isinstance(self.attributes, Number)
+        return self.attributes
+
+    @property
+    def given(self) -> GivenField:
+        """Of a ``given``."""
+        assert isinstance(self.attributes, GivenField)
+        return self.attributes
+
+    @property
+    def field(self) -> RowField:
+        """Of a ``field``."""
+        assert isinstance(self.attributes, RowField)
+        return self.attributes
+
+    @property
+    def reduction(self) -> Reduction:
+        """Of a ``reduce``."""
+        assert isinstance(self.attributes, Reduction)
+        return self.attributes
+
+    @property
+    def row_reduction(self) -> RowReduction:
+        """Of a ``reduce_rows``."""
+        assert isinstance(self.attributes, RowReduction)
+        return self.attributes
+
+    @property
+    def join(self) -> Join:
+        """Of a ``scatter``."""
+        assert isinstance(self.attributes, Join)
+        return self.attributes
+
+    @property
+    def call(self) -> Call:
+        """Of a ``call``."""
+        assert isinstance(self.attributes, Call)
+        return self.attributes
+
+    @property
+    def named_axes(self) -> tuple[IndexAxis, ...]:
+        """Of a ``collect``, ``spread``, ``member`` or ``present``."""
+        assert isinstance(self.attributes, Axes)
+        return self.attributes.axes
+
+    @property
+    def name(self) -> str:
+        """The one name of a node that has one; of a ``call`` the model's."""
+        if isinstance(self.attributes, Call):
+            return self.attributes.model
+        assert isinstance(self.attributes, Named)
+        return self.attributes.name
 
     def __str__(self) -> str:
         layout = ", ".join([*(["row"] if self.batched else []), *map(str, self.axes), *(f"<{a}>" for a in self.inner)])
         arguments = " ".join(f"%{argument.identity}" for argument in self.arguments)
-        attributes = " ".join(map(str, self.attributes))
+        attributes = " ".join(_words(self.attributes))
         return f"%{self.identity} = {self.operation} {arguments} {attributes} : {self.kind}[{layout}]".replace(
             "  ", " "
         )
+
+
+def _words(attributes: Attributes) -> Iterator[str]:
+    if isinstance(attributes, Number):
+        yield str(attributes.value)
+        yield from ["declared"] if attributes.declared else []
+        return
+    for item in attributes:
+        if isinstance(item, tuple) and not isinstance(item, IndexAxis):
+            yield from map(str, item)
+        else:
+            yield str(item)
 
 
 def topological(roots: Iterable[Node]) -> Iterator[Node]:
@@ -116,7 +181,7 @@ def topological(roots: Iterable[Node]) -> Iterator[Node]:
 
 def called(roots: Iterable[Node]) -> frozenset[str]:
     """The models that the roots call."""
-    return frozenset(str(node.attributes[0]) for node in topological(roots) if node.operation == "call")
+    return frozenset(node.name for node in topological(roots) if node.operation == "call")
 
 
 def nested(roots: Iterable[Node]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.attributes import IndexAxis
+from pdual.compiler.ir import Node
 from pdual.dsl import typed
 
 

@@ -8,10 +8,11 @@ from functools import reduce
 from math import inf, isinf
 from typing import TypeAlias
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.axes import Binders, axis_name, group_binders, is_along_a_row, is_average, own_axes
 from pdual.compiler.builder import Builder
 from pdual.compiler.feature_keys import FeatureKeys
-from pdual.compiler.ir import IndexAxis, Node, Scalar
+from pdual.compiler.ir import Node, Scalar
 from pdual.compiler.joins import conjuncts, join_key
 from pdual.compiler.scalars import scalar_of
 from pdual.compiler.values import CallValue, Value, each, nodes_of, over
@@ -35,9 +36,7 @@ class Lowering:
     runs the primal model.
     """
 
-    def __init__(
-        self, spec: typed.TypedSpec, builder: Builder, keys: FeatureKeys, features_outside: bool = False
-    ) -> None:
+    def __init__(self, spec: typed.TypedSpec, builder: Builder, keys: FeatureKeys, features_outside: bool = False):
         self.builder = builder
         self._spec = spec
         self._models = {model.name: model for model in spec.models}

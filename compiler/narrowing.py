@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import NamedTuple
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.interval_analysis import IntervalAnalysis
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import Node
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.contraction import contract
 from pdual.dsl.operations.interval import EVERYTHING, TRUE, Interval, add, intersect, subtract
@@ -86,7 +87,7 @@ class _Narrowing:
             case "spread":
                 return self.push(node.arguments[0], indices, inner, now)
             case "collect":
-                axes: tuple[IndexAxis, ...] = node.attributes
+                axes = node.named_axes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.push(node.arguments[0], placed, inner[len(axes) :], now)
             case "select":
@@ -98,7 +99,7 @@ class _Narrowing:
         return True
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], now: Interval) -> bool:
-        function, axis = node.attributes
+        function, axis = node.reduction
         size = self._intervals.sizes.get(axis.set)
         body = node.arguments[0]
         if size is None or function not in ("sum", "max", "min"):
@@ -138,9 +139,9 @@ def _limits(function: str, terms: list[Interval], now: Interval) -> list[Interva
 def _leaf(node: Node, inner: tuple[int, ...]) -> Leaf | None:
     if node.operation == "output":
         call = node.arguments[0]
-        return Leaf(str(call.attributes[0]), str(node.attributes[0]), inner, call.identity)
+        return Leaf(call.name, node.name, inner, call.identity)
     if node.operation == "field":
-        data, name, component = node.attributes
+        data, name, component = node.field
         return Leaf(data, f"{name}.{component}" if component else name, inner, -1)
     return None
 

@@ -12,7 +12,7 @@ def norm_weights(node: Node, constants: Constants) -> Mapping[str, float] | None
     """c by model where the node is the sum of c ||theta||^2 over models; None where it is anything else."""
     match node.operation:
         case "norm":
-            return {node.attributes[0]: 1.0}
+            return {node.name: 1.0}
         case "negate":
             return _times(norm_weights(node.arguments[0], constants), -1.0)
         case "multiply":

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot, isinf, sqrt
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.interval_analysis import IntervalAnalysis
-from pdual.compiler.ir import IndexAxis, Node, topological
+from pdual.compiler.ir import Node, topological
 from pdual.compiler.narrowing import Leaf
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval, add, multiply, point
@@ -71,11 +72,11 @@ class Predictions:
     def _gradient(self, node: Node, at: At, inner: tuple[int, ...]) -> Gradient:
         if node.operation == "output":
             call = node.arguments[0]
-            return {Leaf(str(call.attributes[0]), str(node.attributes[0]), inner, call.identity): TRUE}
+            return {Leaf(call.name, node.name, inner, call.identity): TRUE}
         if node.operation in OPERATIONS:
             return self._composed(node, at, inner)
         total: Gradient = {}
-        if node.operation == "reduce" and node.attributes[0] in ("max", "min"):
+        if node.operation == "reduce" and node.reduction.function in ("max", "min"):
             terms = [self.gradient(n, a, i) for n, a, i, _ in self._terms(node, at, inner)]
             for leaf in {leaf for term in terms for leaf in term}:
                 held = [term.get(leaf, FALSE) for term in terms]
@@ -120,7 +121,7 @@ class Predictions:
             case "spread":
                 yield child, at, inner, TRUE
             case "collect":
-                axes: tuple[IndexAxis, ...] = node.attributes
+                axes = node.named_axes
                 yield child, {**at, **dict(zip(axes, inner, strict=False))}, inner[len(axes) :], TRUE
             case "select":
                 place = self.intervals.range(node.arguments[1], at)
@@ -146,7 +147,7 @@ class Predictions:
     def _reduced(
         self, node: Node, at: At, own: tuple[int, ...]
     ) -> Iterator[tuple[Node, At, tuple[int, ...], Interval]]:
-        function, axis = node.attributes
+        function, axis = node.reduction
         size = self.intervals.sizes.get(axis.set)
         if size is None or function not in ("sum", "mean", "max", "min"):
             raise Breaks(node, "how many values are reduced is not known")
@@ -163,7 +164,7 @@ class Predictions:
     def _scattered(
         self, node: Node, at: At, own: tuple[int, ...]
     ) -> Iterator[tuple[Node, At, tuple[int, ...], Interval]]:
-        function, start, end = node.attributes
+        function, start, end = node.join
         here = at.get(end)
         if function != "sum" or here is None or start.set not in self.intervals.sizes:
             raise Breaks(node, "no rule of this version covers it")
@@ -193,7 +194,7 @@ class Predictions:
         kinds = [(self.curvature(n, a, i), w) for n, a, i, w in self._terms(node, at, inner)]
         if node.operation == "select" and len(kinds) > 1:
             kinds = [(kind, TRUE) for kind, _ in kinds]  # one of them, by row
-        chosen = node.attributes[0] if node.operation == "reduce" else "sum"
+        chosen = node.reduction.function if node.operation == "reduce" else "sum"
         outer = {"max": Curvature.CONVEX, "min": Curvature.CONCAVE}.get(chosen, Curvature.AFFINE)
         found = _joined([outer, *(kind for kind, _ in kinds)])
         if found is Curvature.UNKNOWN:
@@ -289,7 +290,7 @@ class Predictions:
                 least = factor.lo if node.operation == "multiply" else 1.0 / factor.hi if factor.hi > 0 else 0.0
                 if least > 0:
                     return [(least * w, a) for w, a in self.bowl(node.arguments[moving], at, places[moving])]
-            case "reduce" | "scatter" if node.attributes[0] in ("sum", "mean"):
+            case "reduce" | "scatter" if _function(node) in ("sum", "mean"):
                 terms = list(self._terms(node, at, inner))
                 return [(w * max(0.0, k.lo), a) for n, p, i, k in terms for w, a in self.bowl(n, p, i)]
             case "spread" | "collect" | "select":
@@ -347,3 +348,8 @@ def _through(outer: Curvature, kind: Curvature, sign: str) -> Curvature:
         return Curvature.AFFINE
     found = kind if sign == "+" else _turned(kind) if sign == "-" else Curvature.UNKNOWN
     return found if outer in (Curvature.AFFINE, found) else Curvature.UNKNOWN
+
+
+def _function(node: Node) -> str:
+    """Of a reduction or a join."""
+    return node.join.function if node.operation == "scatter" else node.reduction.function

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.interval_analysis import IntervalAnalysis, Remembering
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import Node
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
 from pdual.dsl.operations import OPERATIONS
@@ -81,7 +82,7 @@ class RowWalk(Remembering[Range]):
             case "select":
                 return self._select(node, indices, inner)
             case "collect":
-                axes: tuple[IndexAxis, ...] = node.attributes
+                axes = node.named_axes
                 placed = {**indices, **dict(zip(axes, inner, strict=False))}
                 return self.range(node.arguments[0], placed, inner[len(axes) :])
             case "spread" | "member":
@@ -91,7 +92,7 @@ class RowWalk(Remembering[Range]):
         return self._intervals.range(node, indices, inner)
 
     def _field(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Range:
-        _, name, component = node.attributes
+        _, name, component = node.field
         column = self._fields.get(f"{name}.{component}" if component else name)
         if column is None or node.axes or column.ndim != 1 + len(inner):
             return self._intervals.range(node, indices, inner)
@@ -117,7 +118,7 @@ class RowWalk(Remembering[Range]):
         return Ends(low, high)
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Range:
-        function, axis = node.attributes
+        function, axis = node.reduction
         size = self._intervals.sizes.get(axis.set)
         if size is None:
             return self._intervals.range(node, indices, inner)

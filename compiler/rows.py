@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.axes import own_axes
 from pdual.compiler.finite import Finite
 from pdual.compiler.interval_analysis import IntervalAnalysis, places
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import Node
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.lower import Lowering
 from pdual.compiler.narrowing import sweep

@@ -73,7 +73,7 @@ def _models(graph: Graph) -> tuple[Any, ...]:
     roots += [term.value for data in graph.data for term in data.objective]
     roots += [term.value for data in graph.data for group in data.groups for term in group.objective]
     roots += [mean for item in graph.averages.weighted for mean in item.means]
-    names = called(roots) | {node.attributes[0] for node in topological(roots) if node.operation == "norm"}
+    names = called(roots) | {node.name for node in topological(roots) if node.operation == "norm"}
     return tuple(
         (model.name, model.signature, model.architecture, model.frozen_of)
         for model in graph.spec.models

@@ -46,12 +46,12 @@ def simplified(maker: Maker, operation: str, arguments: Sequence[Node]) -> Node 
 
 def number_of(node: Node) -> float | None:
     """The value of a constant node."""
-    return float(node.attributes[0]) if node.operation == "number" else None
+    return float(node.number.value) if node.operation == "number" else None
 
 
 def _folded(maker: Maker, operation: str, arguments: Sequence[Node]) -> Node | None:
     try:
-        value: object = OPERATIONS[operation].meaning(*(argument.attributes[0] for argument in arguments))
+        value: object = OPERATIONS[operation].meaning(*(argument.number.value for argument in arguments))
         # What has no finite value stays as it is written, so that it can be told where.
         if not isinstance(value, bool | int | float) or not math.isfinite(value):
             return None

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from pdual.compiler.attributes import IndexAxis
 from pdual.compiler.builder import Builder
-from pdual.compiler.ir import IndexAxis, Node
+from pdual.compiler.ir import Node
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.operations.operation import Pair
 from pdual.dsl.record import record

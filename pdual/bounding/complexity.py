@@ -95,7 +95,7 @@ def _of_no_row(graph: Graph, data: str) -> Iterator[str]:
     """Why a call that is the same on every row is not covered: its terms move together, and the rates are those of rows."""
     for node in topological(_read(graph, data)):
         if node.operation == "call" and not node.batched:
-            yield f"not covered: a call of `{node.attributes[0]}` is the same on every row"
+            yield f"not covered: a call of `{node.name}` is the same on every row"
 
 
 def _read(graph: Graph, data: str) -> list[Node]:

@@ -142,7 +142,7 @@ def _predictions(graph: Graph) -> int | None:
     total = 0
     for call in _calls(graph):
         sizes = [graph.sizes.get(axis.set) for axis in call.axes]
-        outputs = [width(output.type, graph.sizes) for output in models[str(call.attributes[0])].signature.outputs]
+        outputs = [width(output.type, graph.sizes) for output in models[call.name].signature.outputs]
         if None in sizes or None in outputs:
             return None
         total += prod(size for size in sizes if size is not None) * sum(size for size in outputs if size is not None)
@@ -157,7 +157,7 @@ def _calls(graph: Graph) -> list[Node]:
     frozen = graph.spec.frozen
     # Multipliers that read a prediction are those of a row only where the minimiser has no choice there. A frozen model has none.
     read = topological(node for data in graph.data for node in data.features.values())
-    found += [node for node in read if node.operation == "call" and node.attributes[0] not in frozen]
+    found += [node for node in read if node.operation == "call" and node.name not in frozen]
     return list({node.identity: node for node in found}.values())
 
 

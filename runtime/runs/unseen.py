@@ -76,7 +76,7 @@ def _fields(roots: Iterable[Node]) -> set[str]:
     found = set()
     for node in topological(roots):
         if node.operation == "field":
-            _, name, component = node.attributes
+            _, name, component = node.field
             found.add(f"{name}.{component}" if component else name)
     return found
 

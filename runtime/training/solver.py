@@ -32,6 +32,7 @@ from pdual.runtime.system.denormals import flushed
 from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.clock import Clock
 from pdual.runtime.training.history import log_line
+from pdual.runtime.training.identity import identity
 from pdual.runtime.training.method import ALGORITHM_1, Method
 from pdual.runtime.training.run import Run, Status
 from pdual.runtime.training.step import added, draw, loss_of, terms_to_follow
@@ -172,7 +173,7 @@ class Solver:
     def state(self) -> dict[str, Any]:
         """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
         return {
-            "identity": self._identity(),
+            "identity": identity(self._problem, self._options, self._training_sets),
             "iteration": self._iteration,
             "step": self._step,
             "taken": self._taken,
@@ -191,7 +192,7 @@ class Solver:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state of the same problem; PD604 when it is another one."""
         known = state["identity"]
-        for subject, expected in self._identity().items():
+        for subject, expected in identity(self._problem, self._options, self._training_sets).items():
             # What this version adds is not asked of the states that earlier ones saved.
             if known.get(subject, self._options.identity.get(subject)) != expected:
                 raise refuse("PD604", subject=subject)
@@ -398,21 +399,3 @@ class Solver:
             raise refuse("PD603", problem=self._problem.name)
         if not self._training_sets:
             raise refuse("PD609", problem=self._problem.name)
-
-    def _identity(self) -> dict[str, Any]:
-        """What must be the same for a state to be one of this problem."""
-        averages = self._problem.averages
-        return {
-            "problem": self._problem.name,
-            "settings": repr(self._settings),
-            "seed": self._options.seed,
-            "rows": {training_set.name: len(training_set.train_ids) for training_set in self._training_sets},
-            "data": {training_set.name: training_set.table.fingerprint for training_set in self._training_sets},
-            "duals": {
-                training_set.name: [[plan.kind, len(plan.columns)] for plan in training_set.multipliers.plans]
-                for training_set in self._training_sets
-            },
-            "feasibility": self._options.feasibility,
-            **({} if averages is None else {"averages": [[item.kind, len(item.columns)] for item in averages.duals]}),
-            **self._options.identity,
-        }

@@ -204,7 +204,7 @@ over r in d {
 
 
 def _calls_as_models(graph: Any) -> list[Any]:
-    return list({node.attributes[0]: node for node in parts_module.__dict__["_calls_as_they_are"](graph)}.values())
+    return list({node.name: node for node in parts_module.__dict__["_calls_as_they_are"](graph)}.values())
 
 
 #: Mistakes of ``pdual bounds`` as they were made: the claim that falls, a spec, and what is planted.

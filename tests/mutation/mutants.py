@@ -54,7 +54,7 @@ COMMUTATIVE = (
 )  # fmt: skip
 #: Mistakes that were made, by file: what stands there, and what stood there.
 SEEDED = {
-    "pdual/bounding/parts.py": (("node.identity: node for", "node.attributes[0]: node for"),),
+    "pdual/bounding/parts.py": (("node.identity: node for", "node.name: node for"),),
     "pdual/bounding/certificate.py": (("L1 * V0 / S", "L1 * B0 / S"),),
     "pdual/bounding/assumptions.py": ((" and not nested(roots)", ""),),
     "pdual/bounding/distance.py": (("capped[:, layout", "~capped[:, layout"), ("    if capped:\n", "    if False:\n")),
