@@ -1,19 +1,31 @@
 """Every kind of mistake pdual knows, by code. Groups: PD0 syntax, PD1 names, PD2 types and index sets,
-PD3 ranges, PD4 duals, PD5 data, PD6 run, PD7 usage, PD999 a bug in pdual."""
+PD3 ranges, PD4 duals, PD5 data, PD6 run, PD7 usage, PD999 a bug in pdual. A group with several subjects has several files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pdual.dsl.catalogue import data, duals, internal, names, python, ranges, run, syntax, types
+from pdual.dsl.catalogue import (
+    data,
+    duals,
+    folders,
+    internal,
+    language,
+    names,
+    power,
+    python,
+    ranges,
+    run,
+    syntax,
+    types,
+    usage,
+)
 from pdual.dsl.catalogue.entry import Entry
 from pdual.dsl.diagnostics import Diagnostic, Severity
 
-CATALOGUE: Mapping[str, Entry] = {
-    entry.code: entry
-    for group in (syntax, names, types, ranges, duals, data, run, python, internal)
-    for entry in group.ENTRIES
-}
+GROUPS = (syntax, names, types, ranges, duals, power, data, language, run, folders, python, usage, internal)
+
+CATALOGUE: Mapping[str, Entry] = {entry.code: entry for group in GROUPS for entry in group.ENTRIES}
 
 
 def errors_in(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -21,4 +33,4 @@ def errors_in(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)
 
 
-__all__ = ["CATALOGUE", "Entry", "errors_in"]
+__all__ = ["CATALOGUE", "GROUPS", "Entry", "errors_in"]

@@ -1,176 +1,54 @@
-"""Wording of PD5: the data. PD501 to PD529 concern power grids."""
+"""Wording of PD5: the data. Power grids and texts have files of their own."""
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.catalogue.entry import SAMPLE, Entry
 from pdual.dsl.diagnostics import Severity
 
-_SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
-
 ENTRIES: tuple[Entry, ...] = (
-    Entry(
-        "PD501",
-        "no power case `{case}` was found",
-        label="named here",
-        notes=("looked for {searched}",),
-        help=(
-            "did you mean `{near}`?",
-            "the published cases are at {publisher}; put the `.m` file beside the spec and name it",
-        ),
-    ),
-    Entry(
-        "PD502",
-        "`{file}` cannot be read as a MATPOWER case: {reason}",
-        label="named here",
-        help=("{fix}",),
-    ),
-    Entry(
-        "PD503",
-        "`{file}` has no {tables}",
-        label="named here",
-        notes=("a MATPOWER case holds `baseMVA`, `bus`, `gen`, `branch` and `gencost`",),
-    ),
-    Entry(
-        "PD504",
-        "`{table}` of `{file}` should have at least {expected} columns, {rows} {verb} {found}",
-        label="named here",
-    ),
-    Entry(
-        "PD505",
-        "`{file}` should hold {expected}, found {found}",
-        label="named here",
-        notes=("{count} such entries",),
-    ),
-    Entry(
-        "PD506",
-        "{elements} of `{file}` should be at a bus of the case, found {found}",
-        label="named here",
-        notes=("the buses are {buses}",),
-    ),
-    Entry(
-        "PD507",
-        "`{file}` should have one reference bus (type 3), found {found}",
-        label="named here",
-        help=("{fix}",),
-    ),
-    Entry(
-        "PD508",
-        "`{file}` has limits that cross: {found}",
-        label="named here",
-        notes=("{count} such entries",),
-    ),
-    Entry(
-        "PD509",
-        "{units} of `{file}` should have a polynomial cost of degree 2 at most, or a convex piecewise linear one, found {found}",
-        label="named here",
-    ),
-    Entry(
-        "PD510",
-        "`{file}` has {found} more than once in `{table}`",
-        label="named here",
-    ),
-    Entry(
-        "PD511",
-        "{branches} of `{file}` should have an impedance, found r = x = 0",
-        label="named here",
-        help=("join the two buses, or give the branch a small reactance",),
-    ),
-    Entry(
-        "PD512",
-        "{buses} of `{file}` cannot be reached from the reference bus",
-        label="named here",
-        help=("set the type of buses that are out of service to 4",),
-    ),
-    Entry(
-        "PD513",
-        "`{file}` has {found} of `gencost` for {units} of `gen`",
-        label="named here",
-    ),
-    Entry(
-        "PD514",
-        "`{file}` has no {element} in service",
-        label="named here",
-    ),
-    Entry(
-        "PD515",
-        "too few demands have an optimal power flow: {kept} of the first {drawn} at a spread of {spread}",
-        label="drawn here",
-        notes=("a demand without one is not kept, so this data set would take very long",),
-        help=("a smaller spread keeps demands within what the grid can supply",),
-    ),
-    Entry(
-        "PD516",
-        "no demands file `{file}` was found",
-        label="named here",
-        notes=("looked for {searched}",),
-        help=("did you mean `{near}`?",),
-    ),
-    Entry(
-        "PD517",
-        "`{file}` should hold {expected}, found {found}",
-        label="named here",
-        help=('write it with `numpy.savez("{file}", load_re = ..., load_im = ...)`, in per unit',),
-    ),
-    Entry(
-        "PD518",
-        "the demands in `{file}` should be finite numbers, found others in {rows}",
-        label="named here",
-        notes=("{count} of {total} rows",),
-    ),
-    Entry(
-        "PD519",
-        "{rows} of `{file}` {verb} no optimal power flow within the limits of `{given}`",
-        label="named here",
-        notes=("{count} of {total} rows",),
-        help=("leave these rows out, or raise `iterations` where the solver ran into it",),
-    ),
-    Entry(
-        "PD520",
-        "`{given}` should be a power grid, it lacks {missing}",
-        label="used here",
-        help=("declare it with `given {given} = power.case(...)`",),
-    ),
-    Entry(
-        "PD521",
-        "`{file}` has {tables}, which optimal power flow here does not model",
-        label="named here",
-        notes=("the optimum may depend on {pronoun}",),
-        help=("take {pronoun} out of the file where the optimum is meant without {pronoun}",),
-    ),
-    Entry(
-        "PD522",
-        "{units} of `{file}` have piecewise linear costs, and the spec does not read {missing}",
-        label="named here",
-        notes=("a unit costs `c0 + c1 p + c2 p^2` and the largest of `height + slope p` over its pieces",),
-        help=(
-            "declare `set piece` and `height, slope: real[gen, piece]`, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))`",
-        ),
-    ),
     Entry(
         "PD530",
         "no rows were given for `{data}`",
         label="declared without a source",
         help=("name a file with `--data {data}=FILE`, or give arrays from Python",),
+        reason=(
+            "A `data` without a source gets its rows when the problem is run: with `--data NAME=FILE`, or with `pdual.load(..., data={NAME: "
+            "...})` from Python."
+        ),
     ),
     Entry(
         "PD531",
         "there is no file `{file}`",
         label="named here",
         help=("did you mean `{near}`?",),
+        reason="A file that a spec names is relative to the spec's folder. A file on the command line is relative to the current folder.",
     ),
     Entry(
         "PD532",
         "`{file}` is of no type that rows are read from",
         label="named here",
         notes=("rows are read from {types}",),
+        reason="The ending of a file's name gives its format.",
     ),
-    Entry("PD533", "`{file}` cannot be read: {reason}", label="named here"),
+    Entry(
+        "PD533",
+        "`{file}` cannot be read: {reason}",
+        label="named here",
+        reason=(
+            "The file is damaged, it does not have the format that its name says, or its columns do not fit together. The reader's own message "
+            "follows."
+        ),
+    ),
     Entry(
         "PD534",
         "`{file}` has no column `{column}`, which `{field}` is read from",
         label="declared here",
         notes=("its columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
+        reason=(
+            "A field is read from the column of its name, or from the column that `from` names. An array is read from one column of lists or from "
+            "columns `x.0`, `x.1`, ...; a complex number from `x.re` and `x.im`."
+        ),
     ),
     Entry(
         "PD535",
@@ -189,14 +67,27 @@ ENTRIES: tuple[Entry, ...] = (
             "replace the words by numbers in the file, or by names (letters, digits and `_`) that a set can list{unnamed:.0}",
             "leave the field out where nothing reads it, or replace the words by numbers in the file: {key}",
         ),
+        reason=(
+            "A value is missing, does not have the field's type, lies outside its range, or is not a member of its set. The message names the "
+            "first rows with such values. pdual does not drop rows or fill in values, because either changes the problem."
+        ),
     ),
-    Entry("PD536", "`{file}` has {found} rows, and the splits need at least {needed}", label="named here"),
+    Entry(
+        "PD536",
+        "`{file}` has {found} rows, and the splits need at least {needed}",
+        label="named here",
+        reason="Every split with a share above 0 needs at least one row.",
+    ),
     Entry(
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
-        notes=("looked for {searched}", "asked {tried}", _SAMPLE),
+        notes=("looked for {searched}", "asked {tried}", SAMPLE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
+        reason=(
+            "Published data are looked for in `PDUAL_DATA` and in the cache, then downloaded. Without a network connection, put the files in one "
+            "of these places."
+        ),
     ),
     Entry(
         "PD539",
@@ -204,24 +95,27 @@ ENTRIES: tuple[Entry, ...] = (
         label="needed here",
         notes=("`{part}` differs", "its sha256 is {found}, that of the published content {expected}"),
         help=("without `{own}` the published data are downloaded",),
+        reason="The checksum shows that the file is not the published one. pdual does not use it, so that results stay comparable.",
     ),
     Entry(
         "PD540",
         "`{file}` should hold {expected}, found {found}",
         label="needed here",
         help=("without `{own}` the published data are downloaded",),
+        reason="The file exists, but it does not have the format that the source reads.",
     ),
     Entry(
         "PD541",
         "no rows of `{domain}` were found",
         label="named here",
-        notes=("looked for {searched}", _SAMPLE),
+        notes=("looked for {searched}", SAMPLE),
         help=(
             "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
             "where `PDUAL_DATA` names a folder of yours",
             "did you mean `{near}`?",
             "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
+        reason="FLORA-Bench has no published checksums. Download it by hand.",
     ),
     Entry(
         "PD542",
@@ -229,17 +123,20 @@ ENTRIES: tuple[Entry, ...] = (
         label="read here",
         notes=("its files are {files}",),
         help=("did you mean `{near}`?",),
+        reason="The folder of a data set has to hold certain files. One of them is missing.",
     ),
     Entry(
         "PD543",
         "line {line} of `{file}` should hold {expected}, found {found}",
         label="read here",
         help=("did you mean `{near}`?",),
+        reason="One line of the file does not have the expected form. Lines are counted from 1.",
     ),
     Entry(
         "PD544",
         "`{field}` is declared with {declared} numbers, the embeddings of the texts have {found}",
         label="declared here",
+        reason="The embeddings have the width of the sentence encoder. The spec declares another width.",
     ),
     Entry(
         "PD545",
@@ -249,6 +146,7 @@ ENTRIES: tuple[Entry, ...] = (
             "`pip install 'pdual[language]'`, or put `embeddings.npz` into `{folder}`: `sha1` and `embedding` of each text",
             "`pip install 'pdual[language]'`",
         ),
+        reason="A sentence encoder embeds each text once. It is an optional dependency.",
     ),
     Entry(
         "PD546",
@@ -260,6 +158,10 @@ ENTRIES: tuple[Entry, ...] = (
             "`embedding` of each text",
             "name a folder that holds the model as `encoder`",
         ),
+        reason=(
+            "The sentence encoder could not be loaded. Either it is not in the cache and cannot be downloaded, or the folder named does not hold "
+            "one."
+        ),
     ),
     Entry(
         "PD547",
@@ -270,6 +172,11 @@ ENTRIES: tuple[Entry, ...] = (
             "the range of a standardised field is of (value - {mean}) / {deviation}: mean and deviation of the train rows",
         ),
         help=('to bound the values of the file, declare a second field: `NAME: real in [LOW, HIGH] from "{column}"`',),
+        reason=(
+            "`in [LOW, HIGH]` bounds the value that the spec reads, on every row. For a standardised field this value is the difference from the "
+            "mean of the train rows divided by their standard deviation, and conclusions from the range refer to it. To bound the value in the "
+            "file, declare a second field that reads the same column."
+        ),
     ),
     Entry(
         "PD548",
@@ -277,41 +184,10 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("`{file}` has {rows} train rows",),
         help=("leave it out of `standardised`",),
-    ),
-    Entry(
-        "PD550",
-        "no split `{split}` of TOFU was found",
-        label="named here",
-        notes=("looked for {searched}", _SAMPLE),
-        help=(
-            "did you mean `{near}`?",
-            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
+        reason=(
+            "A column with the same value in every train row has a standard deviation of 0. Standardised by it, any other value would be "
+            "infinite."
         ),
-    ),
-    Entry(
-        "PD551",
-        "`{split}` has {found} rows, and {asked} are asked for",
-        label="named here",
-    ),
-    Entry(
-        "PD576",
-        "the rows of `{data}` from Python have no column `{column}`, which `{field}` is read from",
-        label="declared here",
-        notes=("their columns are {columns}",),
-        help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
-    ),
-    Entry(
-        "PD579",
-        "`{data}` was given several tables, {splits}, where one is wanted",
-        label="declared here",
-        help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
-    ),
-    Entry(
-        "PD552",
-        "a text holds `{token}`, which the chat template of `{base}` could not tell from its own",
-        label="the model that reads it",
-        notes=("it is in `{text}`",),
-        help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
     ),
     Entry(
         "PD553",
@@ -322,6 +198,13 @@ ENTRIES: tuple[Entry, ...] = (
             "write `split_by = {by}` beside `split` to keep a group in one split, or `split_by = none` where that is meant",
         ),
         severity=Severity.WARNING,
+        reason=(
+            "A block is over groups of rows, and some groups have rows both in `train` and in `test`. What a model learns of a group helps it on "
+            "the test rows of that group, so the test says less about new groups. `split_by = account` keeps the rows of an account in one split. "
+            "This is the default where the field is an `id` or a `text`; a whole number may be a key, or a category such as a year, of which "
+            "every split should have rows. `split_by = none` says that rows are split one by one on purpose. A source with splits of its own may "
+            "have such groups too."
+        ),
     ),
     Entry(
         "PD554",
@@ -329,13 +212,32 @@ ENTRIES: tuple[Entry, ...] = (
         label="its `split` asks for them",
         help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
         severity=Severity.WARNING,
+        reason=(
+            "Rows with the same value of a field stay in one split, and there are too few values for the shares: a tenth of three accounts is "
+            "less than one account. The split is left out, so that the run makes no statement about rows that were not trained on. Choose other "
+            "shares (`split = [0.5, 0, 0.5]`), or `split_by = none`, to give it rows."
+        ),
     ),
     Entry(
-        "PD555",
-        "the tokenizer of `{base}` reads `{token}` in a text as a special token, not as letters",
-        label="the model that reads it",
-        notes=("it is in `{text}`",),
-        help=("leave the row out, or take a base whose tokenizer has letters for it",),
+        "PD576",
+        "the rows of `{data}` from Python have no column `{column}`, which `{field}` is read from",
+        label="declared here",
+        notes=("their columns are {columns}",),
+        help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
+        reason=(
+            'Rows from Python hold every declared field under its own name, or under the name that `from "Column"` gives. Rows without names, '
+            "such as the tuples of a torch `Dataset`, hold one value for each field in the order of the fields."
+        ),
+    ),
+    Entry(
+        "PD579",
+        "`{data}` was given several tables, {splits}, where one is wanted",
+        label="declared here",
+        help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
+        reason=(
+            "A data set is one table. A `DatasetDict`, or another mapping of splits to tables, holds several: pass one of them. Its rows are "
+            "split into train, val and test by the shares that `split = [...]` gives among the fields."
+        ),
     ),
     Entry(
         "PD580",
@@ -344,11 +246,19 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("what comes of it says nothing about the whole",),
         help=("for the whole, {whole}",),
+        reason=(
+            "A quick run uses the sample of a source if the rows are neither in `PDUAL_DATA` nor in the cache. It does not access the network. "
+            "The verdict, `metrics.json`, `run.json` and the report say that a sample was used. A resumed run keeps the rows that it began with."
+        ),
     ),
     Entry(
         "PD590",
         "the rows of `{data}` from Python should hold {expected}, found {found}",
         label="declared here",
         notes=("rows are columns by name, a data frame, a sequence of mappings, or a torch `Dataset`",),
+        reason=(
+            "Rows from Python are columns by name (lists, numpy arrays, tensors), a data frame, a sequence of mappings, or a torch `Dataset` "
+            "whose items are mappings or tuples in the order of the declared fields. A column has one type, and the same shape on every row."
+        ),
     ),
 )

@@ -129,6 +129,10 @@ ENTRIES: tuple[Entry, ...] = (
         "`{kind}` multipliers need something to read, and this `dual` does not say what",
         label="no `on`",
         help=(_LEARNED,),
+        reason=(
+            "`--dual learned` uses the network and the features that the spec gives to its dual. A `dual` without them cannot become learned from "
+            "the command line."
+        ),
     ),
     Entry(
         "PD441",
@@ -142,5 +146,9 @@ ENTRIES: tuple[Entry, ...] = (
         label="nothing has to hold",
         help=("write `subject to NAME: LEFT <= RIGHT`, or `dual default = none` in a block where none is meant",),
         severity=Severity.WARNING,
+        reason=(
+            "A spec without a constraint is a plain minimisation. A baseline is one on purpose: write `dual default = none` in one of its blocks "
+            "to say so. Otherwise a constraint was lost, in a comment for instance. `pdual check` warns of it."
+        ),
     ),
 )

@@ -111,6 +111,10 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no parameter `{name}` to set",
         notes=("the parameters: {params}",),
         help=(_MEANT,),
+        reason=(
+            "`--set NAME=VALUE` (and `params` from Python) change parameters only, the values that the spec declares with `param`. To change "
+            "another setting from outside, make it a parameter first."
+        ),
     ),
     Entry(
         "PD117",

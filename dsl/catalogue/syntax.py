@@ -128,14 +128,31 @@ ENTRIES: tuple[Entry, ...] = (
         label="the first byte that cannot be in one",
         notes=("{cause}",),
         help=("save it as UTF-8",),
+        reason=(
+            "A spec is a text in UTF-8. The file holds a byte that UTF-8 does not allow. Either it is saved in another encoding (save it as "
+            "UTF-8), or it is not a text."
+        ),
     ),
-    Entry("PD032", "the spec is too large: {size} characters, the limit is {limit}"),
-    Entry("PD033", "brackets are nested more than {limit} deep", label="the first that is"),
+    Entry(
+        "PD032",
+        "the spec is too large: {size} characters, the limit is {limit}",
+        reason=(
+            "A problem as it stands in a paper takes a page. A file of millions of characters is data. Data belong in files, which `data` and "
+            "`given` read."
+        ),
+    ),
+    Entry(
+        "PD033",
+        "brackets are nested more than {limit} deep",
+        label="the first that is",
+        reason="Brackets are nested deeper than in any formula that people read. Give the inner parts names with `let`.",
+    ),
     Entry(
         "PD034",
         "the expression is nested more than {limit} deep",
         notes=("every `+` of a long chain counts",),
         help=("take a part of it out with `let`",),
+        reason="The expression is nested deeper than people write by hand. Write long sums as `sum[i in SET](...)`, and give parts names with `let`.",
     ),
     Entry(
         "PD035",
@@ -154,6 +171,11 @@ ENTRIES: tuple[Entry, ...] = (
         label="here",
         notes=("a line ends with LF, CR LF or CR",),
         help=("remove it",),
+        reason=(
+            "A line, and a comment on it, ends with LF, CR LF or CR only. Some editors end a line at other characters too (U+2028, a form feed), "
+            "and some characters reverse the direction of writing. With them, a comment can look like a statement, or a statement like a comment. "
+            "So no comment may hold a character of the first kind, and no text one of the second."
+        ),
     ),
     Entry(
         "PD038",

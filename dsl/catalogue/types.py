@@ -159,8 +159,18 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("PD237", "an axis should have a whole size of at least 1, found {found}", label="not a size"),
     Entry("PD238", "{where} should be one value or an array, found {found}", label="not of that shape"),
     Entry("PD239", "a row or a record has fields, and this is `{found}`", label="no `{field}` in it"),
-    Entry("PD240", "parameter `{name}` should be {type}, found `{found}`", label="declared here"),
-    Entry("PD241", "parameter `{name}` should be in [{low}, {high}], found {found}", label="declared here"),
+    Entry(
+        "PD240",
+        "parameter `{name}` should be {type}, found `{found}`",
+        label="declared here",
+        reason="A value of `--set` (or of `params`) does not have the type of the parameter's default.",
+    ),
+    Entry(
+        "PD241",
+        "parameter `{name}` should be in [{low}, {high}], found {found}",
+        label="declared here",
+        reason="A value of `--set` (or of `params`) lies outside the range that the spec declares for the parameter.",
+    ),
     Entry(
         "PD242",
         "`{name}` is `{type}`: this axis is taken as a whole, not by an index",
@@ -246,12 +256,19 @@ ENTRIES: tuple[Entry, ...] = (
         help=("did you mean `{near}`?",),
         fixes=("{near}",),
     ),
-    Entry("PD266", "argument `{name}` needs a type", label="no type", help=("write `{name}: real`",)),
+    Entry(
+        "PD266",
+        "argument `{name}` needs a type",
+        label="no type",
+        help=("write `{name}: real`",),
+        reason="The signature declares the type of each argument. A call has to give values of these types.",
+    ),
     Entry(
         "PD267",
         "model `{name}` needs the type of its output",
         label="no output",
         help=("write `-> TYPE` after the arguments",),
+        reason="The signature declares the type of each output. An output can be used as that type only.",
     ),
     Entry("PD268", "an output should have a known width, found `_`", label="`_` is for inputs"),
     Entry("PD269", "a range bounds an output, a field or a parameter, not an argument", label="not here"),
@@ -310,17 +327,24 @@ ENTRIES: tuple[Entry, ...] = (
         "PD293",
         "rows of `{data}` are asked about in groups only, and new rows alone cannot be predicted or scored",
         label="only over groups",
+        reason=(
+            "`over group` states something of a group of rows, such as a mean over them or the largest of them. A spec without a block over "
+            "single rows cannot evaluate a file of new rows, because it depends on which rows share a group. Add a block over the rows, if only "
+            "with a metric, and new rows get predictions."
+        ),
     ),
     Entry(
         "PD294",
         "nothing in this block says how long `{axis}` is",
         label="along this axis",
         help=("call the model whose output has it in the same block",),
+        reason="The length of a ragged axis is the length of a model's output on the same row.",
     ),
     Entry(
         "PD295",
         "`{data}` is grouped by `{one}` already, and a batch cannot be of whole groups by `{other}` too",
         label="by another field",
+        reason="A batch is made of whole groups. It can keep the groups of one field only.",
     ),
     Entry(
         "PD296",
@@ -339,6 +363,10 @@ ENTRIES: tuple[Entry, ...] = (
         "texts are compared, which this version cannot do",
         label="reads the text `{name}`",
         help=("list what it can be: `set NAME = {{ ... }}`, and the field `{name}: NAME`",),
+        reason=(
+            "A text is an input for a model that reads text. Declare a field with a few possible words as a member of a set: members can be "
+            "compared, used as an index and summed over."
+        ),
     ),
     Entry(
         "PD299",

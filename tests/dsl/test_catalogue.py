@@ -9,8 +9,7 @@ from string import Formatter
 
 import pytest
 
-from pdual.dsl import catalogue
-from pdual.dsl.catalogue import CATALOGUE, Entry
+from pdual.dsl.catalogue import CATALOGUE, GROUPS, Entry
 from pdual.dsl.catalogue.entry import ROLES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,19 +51,28 @@ def test_every_worded_code_is_in_use() -> None:
 
 
 def test_no_code_is_worded_twice() -> None:
-    groups = (
-        catalogue.syntax,
-        catalogue.names,
-        catalogue.types,
-        catalogue.ranges,
-        catalogue.duals,
-        catalogue.data,
-        catalogue.run,
-        catalogue.python,
-        catalogue.internal,
-    )
-    codes = [entry.code for group in groups for entry in group.ENTRIES]
+    codes = [entry.code for group in GROUPS for entry in group.ENTRIES]
     assert len(codes) == len(set(codes))
+
+
+def test_every_file_of_the_catalogue_is_a_group() -> None:
+    files = {path.stem for path in (ROOT / "dsl" / "catalogue").glob("*.py")}
+    assert {group.__name__.rpartition(".")[2] for group in GROUPS} == files - {"__init__", "entry"}
+
+
+def test_a_reason_stands_in_the_catalogue_or_in_a_file_with_a_failing_spec() -> None:
+    shown = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "dsl" / "explanations").glob("*.md")}
+    assert set(shown) == {code for code, entry in CATALOGUE.items() if not entry.reason}
+    for code, text in shown.items():
+        assert text.count("\n```pdual\n") == 2, code
+
+
+@pytest.mark.parametrize("entry", [entry for entry in CATALOGUE.values() if entry.reason], ids=lambda entry: entry.code)
+def test_a_reason_is_whole_sentences(entry: Entry) -> None:
+    assert entry.reason[0].isupper() or entry.reason[0] in "`$" or entry.reason.startswith("pdual "), entry.reason
+    assert entry.reason.endswith((".", ".)"))
+    assert "  " not in entry.reason
+    assert entry.reason.count("`") % 2 == 0
 
 
 def test_every_role_is_worded_somewhere() -> None:
