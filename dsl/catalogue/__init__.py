@@ -1,31 +1,41 @@
 """Every kind of mistake pdual knows, by code. Groups: PD0 syntax, PD1 names, PD2 types and index sets,
-PD3 ranges, PD4 duals, PD5 data, PD6 run, PD7 usage, PD999 a bug in pdual. A group with several subjects has several files."""
+PD3 ranges, PD4 duals, PD5 data, PD6 run, PD7 usage, PD999 a bug in pdual."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import entry_points
 
-from pdual.dsl.catalogue import (
-    data,
-    duals,
-    folders,
-    internal,
-    language,
-    names,
-    power,
-    python,
-    ranges,
-    run,
-    syntax,
-    types,
-    usage,
-)
+from pdual.dsl.catalogue import data, duals, internal, names, python, ranges, run, syntax, types, usage
 from pdual.dsl.catalogue.entry import Entry
 from pdual.dsl.diagnostics import Diagnostic, Severity
 
-GROUPS = (syntax, names, types, ranges, duals, power, data, language, run, folders, python, usage, internal)
 
-CATALOGUE: Mapping[str, Entry] = {entry.code: entry for group in GROUPS for entry in group.ENTRIES}
+class _Catalogue(Mapping[str, Entry]):
+    """Entries by code: the core's, and those that packs and other packages add by the entry point ``pdual.diagnostics``."""
+
+    def __init__(self, groups: Iterable[Iterable[Entry]]) -> None:
+        self._core = {entry.code: entry for group in groups for entry in group}
+
+    def __getitem__(self, code: str) -> Entry:
+        return self._core[code] if code in self._core else self._added[code]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from sorted({*self._core, *self._added})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @cached_property
+    def _added(self) -> Mapping[str, Entry]:
+        points = entry_points(group="pdual.diagnostics")
+        return {entry.code: entry for point in points for entry in point.load()}
+
+
+CATALOGUE: Mapping[str, Entry] = _Catalogue(
+    group.ENTRIES for group in (syntax, names, types, ranges, duals, data, run, usage, python, internal)
+)
 
 
 def errors_in(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -33,4 +43,4 @@ def errors_in(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)
 
 
-__all__ = ["CATALOGUE", "GROUPS", "Entry", "errors_in"]
+__all__ = ["CATALOGUE", "Entry", "errors_in"]

@@ -1,9 +1,11 @@
-"""Wording of PD5: the data. Power grids and texts have files of their own."""
+"""Wording of PD5: the data. Those of a domain are worded in its pack."""
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import SAMPLE, Entry
+from pdual.dsl.catalogue.entry import Entry
 from pdual.dsl.diagnostics import Severity
+
+_SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -35,8 +37,8 @@ ENTRIES: tuple[Entry, ...] = (
         "`{file}` cannot be read: {reason}",
         label="named here",
         reason=(
-            "The file is damaged, it does not have the format that its name says, or its columns do not fit together. The reader's own message "
-            "follows."
+            "The file is damaged, it does not have the format that its name says, or its columns do not fit together. The reader's own "
+            "message follows."
         ),
     ),
     Entry(
@@ -46,8 +48,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("its columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
         reason=(
-            "A field is read from the column of its name, or from the column that `from` names. An array is read from one column of lists or from "
-            "columns `x.0`, `x.1`, ...; a complex number from `x.re` and `x.im`."
+            "A field is read from the column of its name, or from the column that `from` names. An array is read from one column of lists or "
+            "from columns `x.0`, `x.1`, ...; a complex number from `x.re` and `x.im`."
         ),
     ),
     Entry(
@@ -82,11 +84,11 @@ ENTRIES: tuple[Entry, ...] = (
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
-        notes=("looked for {searched}", "asked {tried}", SAMPLE),
+        notes=("looked for {searched}", "asked {tried}", _SAMPLE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
         reason=(
-            "Published data are looked for in `PDUAL_DATA` and in the cache, then downloaded. Without a network connection, put the files in one "
-            "of these places."
+            "Published data are looked for in `PDUAL_DATA` and in the cache, then downloaded. Without a network connection, put the files in "
+            "one of these places."
         ),
     ),
     Entry(
@@ -108,7 +110,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD541",
         "no rows of `{domain}` were found",
         label="named here",
-        notes=("looked for {searched}", SAMPLE),
+        notes=("looked for {searched}", _SAMPLE),
         help=(
             "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
             "where `PDUAL_DATA` names a folder of yours",
@@ -118,50 +120,11 @@ ENTRIES: tuple[Entry, ...] = (
         reason="FLORA-Bench has no published checksums. Download it by hand.",
     ),
     Entry(
-        "PD542",
-        "`{folder}` has no `{file}`",
-        label="read here",
-        notes=("its files are {files}",),
-        help=("did you mean `{near}`?",),
-        reason="The folder of a data set has to hold certain files. One of them is missing.",
-    ),
-    Entry(
         "PD543",
         "line {line} of `{file}` should hold {expected}, found {found}",
         label="read here",
         help=("did you mean `{near}`?",),
         reason="One line of the file does not have the expected form. Lines are counted from 1.",
-    ),
-    Entry(
-        "PD544",
-        "`{field}` is declared with {declared} numbers, the embeddings of the texts have {found}",
-        label="declared here",
-        reason="The embeddings have the width of the sentence encoder. The spec declares another width.",
-    ),
-    Entry(
-        "PD545",
-        "{count} texts have no embedding yet, and `{package}`, which a sentence encoder needs, is not installed",
-        label="needed here",
-        help=(
-            "`pip install 'pdual[language]'`, or put `embeddings.npz` into `{folder}`: `sha1` and `embedding` of each text",
-            "`pip install 'pdual[language]'`",
-        ),
-        reason="A sentence encoder embeds each text once. It is an optional dependency.",
-    ),
-    Entry(
-        "PD546",
-        "the sentence encoder `{encoder}` cannot be used: {reason}",
-        label="needed here",
-        notes=("{count} texts have no embedding yet",),
-        help=(
-            "name a folder that holds the model as `encoder`, or put `embeddings.npz` into `{folder}`: `sha1` and "
-            "`embedding` of each text",
-            "name a folder that holds the model as `encoder`",
-        ),
-        reason=(
-            "The sentence encoder could not be loaded. Either it is not in the cache and cannot be downloaded, or the folder named does not hold "
-            "one."
-        ),
     ),
     Entry(
         "PD547",
@@ -173,9 +136,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=('to bound the values of the file, declare a second field: `NAME: real in [LOW, HIGH] from "{column}"`',),
         reason=(
-            "`in [LOW, HIGH]` bounds the value that the spec reads, on every row. For a standardised field this value is the difference from the "
-            "mean of the train rows divided by their standard deviation, and conclusions from the range refer to it. To bound the value in the "
-            "file, declare a second field that reads the same column."
+            "`in [LOW, HIGH]` bounds the value that the spec reads, on every row. For a standardised field this value is the difference from "
+            "the mean of the train rows divided by their standard deviation, and conclusions from the range refer to it. To bound the value "
+            "in the file, declare a second field that reads the same column."
         ),
     ),
     Entry(
@@ -190,33 +153,15 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
-        "PD553",
-        "{count} of the {total} groups of `{data}` by `{field}` have rows in several splits",
-        label="groups by this field",
-        notes=("the first are {shown}, the splits {splits}", "rows are kept together by `{other}`"),
+        "PD550",
+        "no split `{split}` of TOFU was found",
+        label="named here",
+        notes=("looked for {searched}", _SAMPLE),
         help=(
-            "write `split_by = {by}` beside `split` to keep a group in one split, or `split_by = none` where that is meant",
+            "did you mean `{near}`?",
+            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
-        severity=Severity.WARNING,
-        reason=(
-            "A block is over groups of rows, and some groups have rows both in `train` and in `test`. What a model learns of a group helps it on "
-            "the test rows of that group, so the test says less about new groups. `split_by = account` keeps the rows of an account in one split. "
-            "This is the default where the field is an `id` or a `text`; a whole number may be a key, or a category such as a year, of which "
-            "every split should have rows. `split_by = none` says that rows are split one by one on purpose. A source with splits of its own may "
-            "have such groups too."
-        ),
-    ),
-    Entry(
-        "PD554",
-        "`{data}` has no rows in {empty}: its rows are shared out by `{field}`, which has {values} values",
-        label="its `split` asks for them",
-        help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
-        severity=Severity.WARNING,
-        reason=(
-            "Rows with the same value of a field stay in one split, and there are too few values for the shares: a tenth of three accounts is "
-            "less than one account. The split is left out, so that the run makes no statement about rows that were not trained on. Choose other "
-            "shares (`split = [0.5, 0, 0.5]`), or `split_by = none`, to give it rows."
-        ),
+        reason="The splits of TOFU are looked for in `PDUAL_DATA` and in the cache, then downloaded from their publisher.",
     ),
     Entry(
         "PD576",
@@ -240,6 +185,35 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        "PD553",
+        "{count} of the {total} groups of `{data}` by `{field}` have rows in several splits",
+        label="groups by this field",
+        notes=("the first are {shown}, the splits {splits}", "rows are kept together by `{other}`"),
+        help=(
+            "write `split_by = {by}` beside `split` to keep a group in one split, or `split_by = none` where that is meant",
+        ),
+        severity=Severity.WARNING,
+        reason=(
+            "A block is over groups of rows, and some groups have rows both in `train` and in `test`. What a model learns of a group helps it "
+            "on the test rows of that group, so the test says less about new groups. `split_by = account` keeps the rows of an account in one "
+            "split. This is the default where the field is an `id` or a `text`; a whole number may be a key, or a category such as a year, of "
+            "which every split should have rows. `split_by = none` says that rows are split one by one on purpose. A source with splits of "
+            "its own may have such groups too."
+        ),
+    ),
+    Entry(
+        "PD554",
+        "`{data}` has no rows in {empty}: its rows are shared out by `{field}`, which has {values} values",
+        label="its `split` asks for them",
+        help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
+        severity=Severity.WARNING,
+        reason=(
+            "Rows with the same value of a field stay in one split, and there are too few values for the shares: a tenth of three accounts is "
+            "less than one account. The split is left out, so that the run makes no statement about rows that were not trained on. Choose "
+            "other shares (`split = [0.5, 0, 0.5]`), or `split_by = none`, to give it rows."
+        ),
+    ),
+    Entry(
         "PD580",
         "`{name}` is a sample: {words}",
         label="is not on this machine as a whole",
@@ -247,8 +221,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("what comes of it says nothing about the whole",),
         help=("for the whole, {whole}",),
         reason=(
-            "A quick run uses the sample of a source if the rows are neither in `PDUAL_DATA` nor in the cache. It does not access the network. "
-            "The verdict, `metrics.json`, `run.json` and the report say that a sample was used. A resumed run keeps the rows that it began with."
+            "A quick run uses the sample of a source if the rows are neither in `PDUAL_DATA` nor in the cache. It does not access the "
+            "network. The verdict, `metrics.json`, `run.json` and the report say that a sample was used. A resumed run keeps the rows that it "
+            "began with."
         ),
     ),
     Entry(

@@ -130,8 +130,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="no `on`",
         help=(_LEARNED,),
         reason=(
-            "`--dual learned` uses the network and the features that the spec gives to its dual. A `dual` without them cannot become learned from "
-            "the command line."
+            "`--dual learned` uses the network and the features that the spec gives to its dual. A `dual` without them cannot become learned "
+            "from the command line."
         ),
     ),
     Entry(
@@ -147,8 +147,8 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write `subject to NAME: LEFT <= RIGHT`, or `dual default = none` in a block where none is meant",),
         severity=Severity.WARNING,
         reason=(
-            "A spec without a constraint is a plain minimisation. A baseline is one on purpose: write `dual default = none` in one of its blocks "
-            "to say so. Otherwise a constraint was lost, in a comment for instance. `pdual check` warns of it."
+            "A spec without a constraint is a plain minimisation. A baseline is one on purpose: write `dual default = none` in one of its "
+            "blocks to say so. Otherwise a constraint was lost, in a comment for instance. `pdual check` warns of it."
         ),
     ),
 )

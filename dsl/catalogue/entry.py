@@ -8,9 +8,6 @@ from dataclasses import field
 from pdual.dsl.diagnostics import Severity
 from pdual.dsl.record import record
 
-#: A note that sources share whose rows are fetched.
-SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
-
 #: Roles that a label may have in any mistake: here, the call that brought up a function's body.
 ROLES: Mapping[str, str] = {"call": "called here"}
 
@@ -22,8 +19,8 @@ class Entry:
     ``title`` is the one-line statement: lower case, no full stop, no blame, names in backticks. ``label`` stands
     under the primary span, ``roles`` words each secondary label by its role. A note or the help whose facts are
     not all there is left out. Suggestions belong in ``help`` only, and there is at most one. ``fixes`` are what tools may
-    put in place of the primary span, the first whose facts are all there. ``reason`` says why it is a mistake, as plain text;
-    it is empty where a file of ``pdual.dsl.explanations`` says so beside a failing spec and its repair.
+    put in place of the primary span, the first whose facts are all there. ``reason`` is the long text of a mistake that no text of a
+    spec makes; that of the others stands with a failing spec and its repair in ``dsl/explanations``.
     """
 
     code: str

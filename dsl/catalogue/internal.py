@@ -11,8 +11,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("this is a bug in pdual, not in the spec",),
         help=("please report it with the spec and the text in {file}",),
         reason=(
-            "An error occurred in pdual that it does not handle. The message names a file with the traceback. Please report it together with the "
-            "spec."
+            "An error occurred in pdual that it does not handle. The message names a file with the traceback. Please report it together with "
+            "the spec."
         ),
     ),
 )

@@ -14,8 +14,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("in `forward`, write `x = x * 2` for `x *= 2`",),
         reason=(
-            "A module from Python may change its own tensors in place only if no layer needs them for its gradient; otherwise torch refuses the "
-            "backward pass. Changes that a module makes to its arguments do not reach any constraint, because each call gets its own copy."
+            "A module from Python may change its own tensors in place only if no layer needs them for its gradient; otherwise torch refuses "
+            "the backward pass. Changes that a module makes to its arguments do not reach any constraint, because each call gets its own "
+            "copy."
         ),
     ),
     Entry(
@@ -46,9 +47,9 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("a run trains a copy of its own, and hands the weights back at its end",),
         reason=(
-            "A run trains a copy of the module, so that its predictions do not change when the module is trained again. At its end the trained "
-            "weights are copied back into the module. A module cannot be copied if it holds something that Python cannot copy (an open file, a "
-            "lock), or if it has lazy layers and was never called."
+            "A run trains a copy of the module, so that its predictions do not change when the module is trained again. At its end the "
+            "trained weights are copied back into the module. A module cannot be copied if it holds something that Python cannot copy (an "
+            "open file, a lock), or if it has lazy layers and was never called."
         ),
     ),
     Entry(
@@ -63,8 +64,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("have `forward` ask `self.training`, as the layers of torch do",),
         reason=(
-            "In evaluation mode a model has to be a function of its inputs. Dropout that is always active, random noise in `forward`, and state "
-            "that a call changes make predictions, multipliers and metrics differ from call to call."
+            "In evaluation mode a model has to be a function of its inputs. Dropout that is always active, random noise in `forward`, and "
+            "state that a call changes make predictions, multipliers and metrics differ from call to call."
         ),
     ),
     Entry(
@@ -97,9 +98,9 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
         reason=(
-            "The layers that compute an output are trained by that output's gradient. An output that was detached, or computed in numpy or under "
-            "`torch.no_grad()`, has no gradient; a layer that only this output uses keeps its initial weights. If the output is meant to be "
-            "fixed, nothing needs to change. If no output of a module has a gradient, the run is refused (PD612)."
+            "The layers that compute an output are trained by that output's gradient. An output that was detached, or computed in numpy or "
+            "under `torch.no_grad()`, has no gradient; a layer that only this output uses keeps its initial weights. If the output is meant "
+            "to be fixed, nothing needs to change. If no output of a module has a gradient, the run is refused (PD612)."
         ),
     ),
     Entry(
@@ -107,8 +108,8 @@ ENTRIES: tuple[Entry, ...] = (
         "module `{model}` should return {expected}, found {found}",
         label="declared here",
         reason=(
-            "A module from Python is called with its arguments by position, as tensors [batch, *axes]. It returns one tensor of that form. For a "
-            "record it returns a mapping by name, or a tuple in the order of the signature."
+            "A module from Python is called with its arguments by position, as tensors [batch, *axes]. It returns one tensor of that form. "
+            "For a record it returns a mapping by name, or a tuple in the order of the signature."
         ),
     ),
     Entry(
@@ -142,8 +143,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("its options are {names}", "`{name}` is an argument of `pdual.load`{of_load:.0}"),
         help=("did you mean `{near}`?",),
         reason=(
-            "`solve` takes the options of `pdual run`: `out`, `device`, `precision`, `compile`, `seed`, `threads`, `resume`, `quick`, `budget` "
-            "(in seconds), `limit` and `initial`. Arguments that change the problem (parameters, data, models, duals) belong to `pdual.load`."
+            "`solve` takes the options of `pdual run`: `out`, `device`, `precision`, `compile`, `seed`, `threads`, `resume`, `quick`, "
+            "`budget` (in seconds), `limit` and `initial`. Arguments that change the problem (parameters, data, models, duals) belong to "
+            "`pdual.load`."
         ),
     ),
     Entry(

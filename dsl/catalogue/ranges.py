@@ -50,9 +50,9 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         reason=(
             "With this row's numbers, no model can satisfy the constraint: outputs have declared ranges, and no value within them meets it. "
-            "Training cannot help, and the multipliers of such rows grow to the cap, where they disturb other rows. Most often the rows are wrong "
-            "(a unit, a sign, a value typed twice) or the declared range is too narrow. The run goes on. `pdual bounds --rows` counts such rows "
-            "by part. Where a row has very many entries, the run checks a sample of the rows and reports how many."
+            "Training cannot help, and the multipliers of such rows grow to the cap, where they disturb other rows. Most often the rows are "
+            "wrong (a unit, a sign, a value typed twice) or the declared range is too narrow. The run goes on. `pdual bounds --rows` counts "
+            "such rows by part. Where a row has very many entries, the run checks a sample of the rows and reports how many."
         ),
     ),
     Entry(
@@ -121,8 +121,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("keep the row inside: `1 / max(y, 1e-6)`, a filter `where`, or leave the row out",),
         reason=(
-            "The bound of a constraint is not finite in this row: it divides by a field that is 0, takes the logarithm of one, or overflows; or "
-            "the weights are no longer finite. A row with an infinite bound would count as satisfied. The message names the row and its numbers."
+            "The bound of a constraint is not finite in this row: it divides by a field that is 0, takes the logarithm of one, or overflows; "
+            "or the weights are no longer finite. A row with an infinite bound would count as satisfied. The message names the row and its "
+            "numbers."
         ),
     ),
 )

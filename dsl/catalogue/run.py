@@ -1,4 +1,4 @@
-"""Wording of PD6: training, and what is expected of a run."""
+"""Wording of PD6: running."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ENTRIES: tuple[Entry, ...] = (
             "bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",
         ),
         reason=(
-            "The loss became NaN or infinite. Often a step was too large (lower `lr`, or set `clip`), or an expression leaves its domain on some "
-            "row, which the message names."
+            "The loss became NaN or infinite. Often a step was too large (lower `lr`, or set `clip`), or an expression leaves its domain on "
+            "some row, which the message names."
         ),
     ),
     Entry(
@@ -35,6 +35,25 @@ ENTRIES: tuple[Entry, ...] = (
         "problem `{problem}` has nothing to minimise",
         notes=("there is no objective, and no constraint is imposed",),
         reason="After `--minimize none` and `--dual none` there is neither an objective nor a constraint to train for.",
+    ),
+    Entry(
+        "PD604",
+        "the saved state belongs to another run: `{subject}` differs",
+        notes=("a run is resumed with the spec, data, settings and seed it was started with",),
+        help=("use `--init` to start a new run from these weights",),
+        reason=(
+            "A run resumes from a checkpoint of the same problem. The spec (without comments and layout), the data, the settings and the seed "
+            "are compared."
+        ),
+    ),
+    Entry(
+        "PD605",
+        "the saved weights do not fit this problem",
+        notes=(
+            "`{weight}` has shape {found} there and {expected} here",
+            "the saved run has none of the models {models}",
+        ),
+        reason="The weights come from a model of another shape.",
     ),
     Entry(
         "PD606",
@@ -56,10 +75,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("leave `members` out of `descent`: batches are of whole groups then",),
         reason=(
-            "With `members`, a batch takes some rows of every group, sampled separately for every filter. If two indices of a mean keep the same "
-            "row, pairs of a row with itself have a larger share of the pairs in a sample than in the whole group, so the mean would be biased. "
-            "The same holds if the filters of two means share some rows but not all. Filters that share no row, such as `a.solved` and `not "
-            "b.solved`, give an unbiased mean."
+            "With `members`, a batch takes some rows of every group, sampled separately for every filter. If two indices of a mean keep the "
+            "same row, pairs of a row with itself have a larger share of the pairs in a sample than in the whole group, so the mean would be "
+            "biased. The same holds if the filters of two means share some rows but not all. Filters that share no row, such as `a.solved` "
+            "and `not b.solved`, give an unbiased mean."
         ),
     ),
     Entry(
@@ -69,6 +88,87 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a mean over no rows is not a number",),
         help=("change its `where`, or leave the constraint out with `--dual NAME=none`",),
         reason="A mean over all rows is not a number if its filter keeps no row.",
+    ),
+    Entry(
+        "PD620",
+        "`{path}` is not the folder of a run",
+        notes=("it has no `{file}`",),
+        reason="The folder of a run holds a file `run.json`.",
+    ),
+    Entry(
+        "PD621",
+        "`{file}` is damaged or not of this version",
+        notes=("{reason}",),
+        reason="A file of a run cannot be read: it was cut off, edited, or written by another version.",
+    ),
+    Entry(
+        "PD622",
+        "`{path}` already holds a run",
+        help=("go on with it with `--resume`, or name another folder with `--out`",),
+        reason="pdual never overwrites a run.",
+    ),
+    Entry(
+        "PD623",
+        "`{path}` has no checkpoint to go on from",
+        notes=("a checkpoint is written during the run and when it ends",),
+        reason="The run ended before its first checkpoint was written.",
+    ),
+    Entry(
+        "PD624",
+        "`{path}` cannot be written: {reason}",
+        notes=("the last state that was saved is kept in `{saved}`; `--resume` goes on from it",),
+        reason="pdual cannot write to the folder.",
+    ),
+    Entry(
+        "PD625",
+        "another process is at work in `{path}`",
+        help=("wait for it to end, or name another folder with `--out`",),
+        reason="Two processes that write to one folder would mix two runs. The folder is free again when the other process ends.",
+    ),
+    Entry(
+        "PD626",
+        "`{path}` holds files that are no run's",
+        notes=(
+            "it has `{file}`",
+            "a run begins in a folder that is new or empty, and replaces nothing that pdual did not write",
+        ),
+        help=("name another folder with `--out`",),
+        reason=(
+            "A run begins in a folder that is new or empty, so that it replaces or removes none of your files. pdual recognises its own "
+            "folders by their `run.json`."
+        ),
+    ),
+    Entry(
+        "PD627",
+        "`{file}` is there already, and is not replaced",
+        notes=("pdual replaces its own pages and figures, as it wrote them, and nothing else",),
+        help=("move it away, or name another place with `--out`",),
+        reason=(
+            "pdual replaces pages, figures and exported programs that it wrote and that nobody has changed since. It never replaces another "
+            "file. `predict` and `score` replace a file with `--replace`."
+        ),
+    ),
+    Entry(
+        "PD628",
+        "`{file}` is a link, which pdual does not follow in the folder of a run",
+        notes=("a run is written into its folder and read from it",),
+        help=("put there what the link leads to",),
+        reason=(
+            "A file of a run is a link. Writing to it would change a file elsewhere, and reading it would read a file that is not part of the "
+            "run."
+        ),
+    ),
+    Entry(
+        "PD629",
+        "`{name}` of this run is `{file}`, outside its folder",
+        notes=(
+            "the run was made by another user or on another machine, or its record was changed: it may not say what is read here",
+        ),
+        help=("name the file: `--trained-on {name}=FILE`",),
+        reason=(
+            "The record of a run names the files of its data. pdual trusts these names for runs that you made on this machine. For a run from "
+            "elsewhere it reads only files in the run's folder and files that you name with `--trained-on`."
+        ),
     ),
     Entry(
         "PD609",
@@ -94,12 +194,32 @@ ENTRIES: tuple[Entry, ...] = (
         reason="PyTorch finds no such device on this machine.",
     ),
     Entry(
+        "PD660",
+        "claim `{claim}` does not hold: a counterexample was found",
+        notes=("the case is in `{file}`",),
+        help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
+        reason="`pdual verify` tests the compiler's claims on generated rows and numbers. It found a case where a claim is false.",
+    ),
+    Entry(
+        "PD670",
+        "`{name}` is a stand-in: {words}",
+        label="names what is not on this machine",
+        severity=Severity.WARNING,
+        notes=("what comes of it says nothing about the model that it stands in for",),
+        help=("for the whole, {whole}",),
+        reason=(
+            "In a quick run on a sample, the pretrained model that a model is built on may be missing from this machine. A small stand-in "
+            "then replaces it. pdual makes the stand-in on the spot and keeps it in the cache; the same texts give the same stand-in. A "
+            "folder that the spec names and that does not exist is an error, as in any run."
+        ),
+    ),
+    Entry(
         "PD650",
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
         reason=(
-            "A statement that the spec makes about the trained problem with `expect` is false. The verdict lists the constraints and rows that "
-            "are violated; the page on infeasible runs explains the usual causes."
+            "A statement that the spec makes about the trained problem with `expect` is false. The verdict lists the constraints and rows "
+            "that are violated; the page on infeasible runs explains the usual causes."
         ),
     ),
     Entry(
@@ -112,13 +232,6 @@ ENTRIES: tuple[Entry, ...] = (
             "A statement of `expect` is false after a quick run. It would be an error (PD650) after a whole run; a quick run does not have to "
             "satisfy it."
         ),
-    ),
-    Entry(
-        "PD660",
-        "claim `{claim}` does not hold: a counterexample was found",
-        notes=("the case is in `{file}`",),
-        help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
-        reason="`pdual verify` tests the compiler's claims on generated rows and numbers. It found a case where a claim is false.",
     ),
     Entry(
         "PD661",

@@ -152,7 +152,10 @@ ENTRIES: tuple[Entry, ...] = (
         "the expression is nested more than {limit} deep",
         notes=("every `+` of a long chain counts",),
         help=("take a part of it out with `let`",),
-        reason="The expression is nested deeper than people write by hand. Write long sums as `sum[i in SET](...)`, and give parts names with `let`.",
+        reason=(
+            "The expression is nested deeper than people write by hand. Write long sums as `sum[i in SET](...)`, and give parts names with "
+            "`let`."
+        ),
     ),
     Entry(
         "PD035",
@@ -172,9 +175,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a line ends with LF, CR LF or CR",),
         help=("remove it",),
         reason=(
-            "A line, and a comment on it, ends with LF, CR LF or CR only. Some editors end a line at other characters too (U+2028, a form feed), "
-            "and some characters reverse the direction of writing. With them, a comment can look like a statement, or a statement like a comment. "
-            "So no comment may hold a character of the first kind, and no text one of the second."
+            "A line, and a comment on it, ends with LF, CR LF or CR only. Some editors end a line at other characters too (U+2028, a form "
+            "feed), and some characters reverse the direction of writing. With them, a comment can look like a statement, or a statement like "
+            "a comment. So no comment may hold a character of the first kind, and no text one of the second."
         ),
     ),
     Entry(

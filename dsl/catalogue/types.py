@@ -329,8 +329,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="only over groups",
         reason=(
             "`over group` states something of a group of rows, such as a mean over them or the largest of them. A spec without a block over "
-            "single rows cannot evaluate a file of new rows, because it depends on which rows share a group. Add a block over the rows, if only "
-            "with a metric, and new rows get predictions."
+            "single rows cannot evaluate a file of new rows, because it depends on which rows share a group. Add a block over the rows, if "
+            "only with a metric, and new rows get predictions."
         ),
     ),
     Entry(

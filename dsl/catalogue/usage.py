@@ -1,4 +1,4 @@
-"""Wording of PD7: commands, their arguments and their files."""
+"""Wording of PD7: how a command or a function is used."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ ENTRIES: tuple[Entry, ...] = (
         "PD717",
         "the system does nothing with `{file}`: {reason}",
         reason=(
-            "The operating system refused the operation: the name is too long, the folder may not be entered, the disk fails, or too many files "
-            "are open."
+            "The operating system refused the operation: the name is too long, the folder may not be entered, the disk fails, or too many "
+            "files are open."
         ),
     ),
     Entry(
@@ -126,8 +126,8 @@ ENTRIES: tuple[Entry, ...] = (
             "declare it without a source: `data {name} {{ ... }}`",
         ),
         reason=(
-            "`digits`, `mnist` and `power.demands` bring or generate their own rows, and read no file in their place. If pdual ignored the rows "
-            "that you gave, the run would use other data than you intended."
+            "`digits`, `mnist` and `power.demands` bring or generate their own rows, and read no file in their place. If pdual ignored the "
+            "rows that you gave, the run would use other data than you intended."
         ),
     ),
     Entry(
@@ -136,8 +136,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("they are no function of a row, so only the rows that were trained on have them",),
         help=("run with `--dual learned`",),
         reason=(
-            "Multipliers in a table or a vector belong to the rows that they were trained on. The multipliers of a network are a function of the "
-            "row, so new rows have them too."
+            "Multipliers in a table or a vector belong to the rows that they were trained on. The multipliers of a network are a function of "
+            "the row, so new rows have them too."
         ),
     ),
     Entry(
@@ -182,15 +182,18 @@ ENTRIES: tuple[Entry, ...] = (
         "PD737",
         "`{package}`, which writes logs for TensorBoard, is not installed",
         help=("`pip install 'pdual[tensorboard]'`",),
-        reason="The package that writes logs for TensorBoard is an optional dependency. The run's own `log.jsonl` holds the same numbers without it.",
+        reason=(
+            "The package that writes logs for TensorBoard is an optional dependency. The run's own `log.jsonl` holds the same numbers without "
+            "it."
+        ),
     ),
     Entry(
         "PD738",
         "`{family}` bounds an average, whose one multiplier cannot be `{kind}`",
         help=("write `--dual {family}=shared`, `penalty` or `none`",),
         reason=(
-            "A constraint on an average is one statement about all rows. It has one multiplier, so a table or a network of multipliers does not "
-            "apply. `--dual pointwise` and the like, without the name of a constraint, leave it `shared`."
+            "A constraint on an average is one statement about all rows. It has one multiplier, so a table or a network of multipliers does "
+            "not apply. `--dual pointwise` and the like, without the name of a constraint, leave it `shared`."
         ),
     ),
     Entry(
@@ -207,9 +210,9 @@ ENTRIES: tuple[Entry, ...] = (
         "`{run}` solved another problem than the runs that are held against it: {subject} differ",
         help=("name a run of the same spec, parameters and data; how multipliers are held may differ",),
         reason=(
-            "Multipliers are compared row by row and constraint by constraint. The comparison is meaningful only if both runs minimised the same "
-            "objective under the same constraints on the same rows. Parameters that only change how multipliers are represented, such as a "
-            "network's width, may differ."
+            "Multipliers are compared row by row and constraint by constraint. The comparison is meaningful only if both runs minimised the "
+            "same objective under the same constraints on the same rows. Parameters that only change how multipliers are represented, such as "
+            "a network's width, may differ."
         ),
     ),
     Entry(

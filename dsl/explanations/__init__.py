@@ -1,7 +1,7 @@
-"""The long text of a code: why it is a mistake and, if the text of a spec can make it, a spec that fails and its repair.
+"""The long text of every code: why it is a mistake, and where a spec can make it, one that does beside its repair.
 
-A mistake that a spec can make has a file, ``PD204.md``: a paragraph, then two blocks of code. For other mistakes (in data, runs and
-commands) the paragraph is the ``reason`` of the entry in the catalogue.
+One file a code, ``PD204.md``: a paragraph, then two blocks of code. Mistakes that no text of a spec makes (in data, runs, commands)
+have a ``reason`` in their entry of the catalogue.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def explain(code: str) -> LongText:
     wanted = code.strip().upper()
     if wanted not in CATALOGUE:
         raise refuse("PD790", found=code, near=nearest(wanted, CATALOGUE))
-    if reason := CATALOGUE[wanted].reason:
-        return LongText(wanted, reason, None, None)
+    if CATALOGUE[wanted].reason:
+        return LongText(wanted, CATALOGUE[wanted].reason, None, None)
     text = files(__package__).joinpath(f"{wanted}.md").read_text(encoding="utf-8")
     reason, *blocks = text.split(f"\n{_FENCE}pdual\n")
-    failing, repaired = (block.partition(f"\n{_FENCE}")[0] + "\n" for block in blocks)
+    specs = [block.partition(f"\n{_FENCE}")[0] + "\n" for block in blocks]
+    failing, repaired = specs
     return LongText(wanted, reason.strip(), failing, repaired)
 
 

@@ -38,7 +38,7 @@ class Resolve:
         torch.manual_seed(asked.seed)
         tables = dict(self._found.tables)
         tables[self._lane.name] = Extended(tables[self._lane.name], torch.tensor(asked.rows, dtype=torch.long))
-        dtype = self._found.run.options.dtype
+        dtype = self._found.run.options.placement.dtype
         problem = self._shorter(prepare(self._found.graph, tables, dtype, {}))
         options = replace(self._found.run.options, seed=asked.seed, budget=None, stop=self._stop)
         run = solve(problem, options, initial=self._state)

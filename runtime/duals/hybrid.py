@@ -13,6 +13,7 @@ from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.shared import mean_relaxed
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
+from pdual.runtime.optimisation.multiplier_step import ascended
 
 
 class HybridStore(DualStore):
@@ -39,8 +40,9 @@ class HybridStore(DualStore):
         """One step of the level, then of the deviations of the rows that were read, which keeps their sum
         within the bounds.
         """
-        level = self._bounds.clip(torch.addcmul(self._level, reading.rho, mean_relaxed(reading), value=0.5))
-        moved = torch.addcmul(self._deviation.read(reading.ids), reading.rho, reading.relaxed, value=0.5)
+        half = 0.5 * reading.rho
+        level = self._bounds.clip(ascended(self._level, half, mean_relaxed(reading)))
+        moved = ascended(self._deviation.read(reading.ids), half, reading.relaxed)
         self._level = level
         self._deviation.write(reading.ids, torch.clamp(moved, self._bounds.low - level, self._bounds.high - level))
 

@@ -17,6 +17,7 @@ from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
 from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.optimisation.lagrangian import Lagrangian
+from pdual.runtime.optimisation.multiplier_step import Ascent, MultiplierStep, ascended
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Multipliers:
         self.lagrangian = lagrangian
         #: The share of rho by which an update moves multipliers.
         self.step = 1.0
+        #: What the ascent follows.
+        self.follow: MultiplierStep = Ascent()
         self.columns = layout.columns
         device, dtype = lagrangian.rho.device, lagrangian.rho.dtype
         held = [column for plan in plans for column in plan.columns]
@@ -79,7 +82,7 @@ class Multipliers:
     @property
     def rests(self) -> bool:
         """Whether a row whose step ends at 0 loses nothing by not being visited."""
-        return all(kind.rests for kind in self.kinds)
+        return self.follow.rests and all(kind.rests for kind in self.kinds)
 
     @property
     def parameters(self) -> int:
@@ -169,7 +172,8 @@ class Multipliers:
     def update(self, reading: Pass) -> Update:
         """Step 3 and 4 of Algorithm 1 for every store."""
         assert reading.multipliers is not None
-        residuals, multipliers = self.select(reading.residuals), self.select(reading.multipliers)
+        multipliers = self.select(reading.multipliers)
+        residuals = self.follow(reading.ids, self.select(reading.residuals))
         mask = None if reading.mask is None else self.select(reading.mask)
         relaxed = self.lagrangian.relaxed(residuals, multipliers, mask)
         steps = self.lagrangian.rho * self.step
@@ -204,12 +208,15 @@ class Multipliers:
         return float(violation.clamp(min=0).max()) if violation.numel() else 0.0
 
     def state(self) -> dict[str, object]:
-        """Every store and rho."""
-        return {"rho": self.lagrangian.rho, "stores": [store.state() for store in self.stores]}
+        """Every store and rho, and what the step keeps."""
+        kept = self.follow.state()
+        own = {"step": kept} if kept else {}
+        return {"rho": self.lagrangian.rho, "stores": [store.state() for store in self.stores], **own}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.lagrangian.load_rho(state["rho"])
+        self.follow.load_state(state.get("step", {}))
         for store, saved in zip(self.stores, state["stores"], strict=True):
             store.load_state(saved)
 
@@ -220,7 +227,7 @@ class Multipliers:
 
     def _change(self, residuals: Tensor, mask: Tensor | None, multipliers: Tensor) -> tuple[int, float, float]:
         caps = self.caps[self._columns]
-        asked = torch.addcmul(multipliers, self.lagrangian.rho * self.step, residuals)
+        asked = ascended(multipliers, self.lagrangian.rho * self.step, residuals)
         asked = torch.clamp(asked, torch.where(self.lagrangian.equal, -caps, 0.0), caps)
         live = multipliers.numel() if mask is None else int(mask.sum())
         level = multipliers.abs() if mask is None else multipliers.abs() * mask

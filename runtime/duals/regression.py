@@ -238,5 +238,5 @@ def fitted(stores: Sequence[RegressionStore], readings: Sequence[Reading]) -> li
     for draw in draws:
         for place, (store, aim) in enumerate(zip(stores, aims, strict=True)):
             missed[place] += store.follow(aim, draw)
-        stores[0].driver.step()
+        stores[0].driver.advance()
     return [float(item) / len(draws) for item in missed]

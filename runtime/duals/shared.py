@@ -11,6 +11,7 @@ from torch import Tensor
 from pdual.runtime.data.features import Features
 from pdual.runtime.duals.context import DualContext
 from pdual.runtime.duals.store import Bounds, DualStore, Reading
+from pdual.runtime.optimisation.multiplier_step import ascended
 
 
 def mean_relaxed(reading: Reading) -> Tensor:
@@ -35,7 +36,7 @@ class SharedStore(DualStore):
 
     def update(self, reading: Reading) -> None:
         """One step along the mean over the rows that were read."""
-        self._level = self._bounds.clip(self._level + reading.rho * mean_relaxed(reading))
+        self._level = self._bounds.clip(ascended(self._level, reading.rho, mean_relaxed(reading)))
 
     def state(self) -> dict[str, object]:
         """The vector."""

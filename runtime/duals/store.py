@@ -11,13 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from pdual.runtime.data.features import FeatureCache, Features
+from pdual.runtime.optimisation.multiplier_step import ascended
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one evaluation pass over the train rows tells a store of c columns.
 
-    ``ids`` is [n]; ``residuals`` [n, c], scaled, masked entries 0; ``mask`` [n, c] bool or None;
+    ``ids`` is [n]; ``residuals`` [n, c] are what the ascent follows, scaled, masked entries 0; ``mask`` [n, c] bool or None;
     ``multipliers`` [n, c] are the store's own at the pass's theta, before the update; ``relaxed`` [n, c] is r
     = max(g, -lam / rho) (h for an equality), 0 where masked; ``rho`` [c] is the step of the multipliers. Rows
     that are not ``fresh`` ([n] bool; None: all are) stand as an earlier pass saw them, their multipliers too.
@@ -111,5 +112,5 @@ def same_shapes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def step(reading: Reading, bounds: Bounds) -> Tensor:
-    """clip(lam + rho g) into the bounds: [n, c]."""
-    return bounds.clip(torch.addcmul(reading.multipliers, reading.rho, reading.residuals))
+    """clip(lam + rho u) into the bounds: [n, c]."""
+    return bounds.clip(ascended(reading.multipliers, reading.rho, reading.residuals))

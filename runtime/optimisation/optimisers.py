@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import unwrap
 from math import cos, pi
 from typing import Any
@@ -18,6 +18,7 @@ from pdual.dsl.declarations.optimisers import (
     SgdSettings,
 )
 from pdual.dsl.declarations.references import OptimiserUse
+from pdual.dsl.diagnostics import refuse
 from pdual.runtime.optimisation.flat import FlatParameters
 
 
@@ -65,7 +66,15 @@ class Driver:
             loss = torch.add(loss, values.dot(values), alpha=weight)
         return loss
 
-    def step(self) -> None:
+    def step(self, loss: Callable[[], Tensor]) -> Tensor:
+        """One gradient step on a scalar loss, which is looked at once; its value, detached. Raises PD611 as ``follow``."""
+        value = loss()
+        if value.requires_grad:
+            follow(value)
+        self.advance()
+        return value.detach()
+
+    def advance(self) -> None:
         """Follow the gradients that are there, bounded in norm by ``clip``, and clear them."""
         for values, slope, weight in self._slopes:
             slope.add_(values, alpha=2 * weight)
@@ -88,6 +97,16 @@ class Driver:
         whole = self._optimiser.state_dict()
         whole["state"] = {int(index): dict(moments) for index, moments in state["optimiser"].items()}
         self._optimiser.load_state_dict(whole)
+
+
+def follow(loss: Tensor) -> None:
+    """Add the gradient of a loss. Raises PD611 where a module from Python lets it have none."""
+    try:
+        loss.backward()  # type: ignore[no-untyped-call]
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise refuse("PD611", reason=str(error).splitlines()[0].split(" Hint:")[0].rstrip(".")) from error
 
 
 def share(schedule: CosineSettings | ConstantSettings, step: int, total: int) -> float:

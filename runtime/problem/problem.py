@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.context import Progress
 from pdual.runtime.data.tables import Table
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.storage.records import LogLine
 
 
@@ -62,8 +63,7 @@ class Problem:
 class Options:
     """How a problem is run; none of it is part of the problem.
 
-    ``precision``: ``auto`` leaves models as they were built and computes in float32; ``bfloat16`` is
-    automatic mixed precision of the models over float32 weights. ``feasibility`` drops the objective
+    ``placement``: the device and the precision. ``feasibility`` drops the objective
     (``--minimize none``). ``budget`` in seconds ends the run with the step that exceeds it.
     ``stop`` is asked before every step. ``save`` is handed the solver's state at the end, after the first outer iteration
     and after every one that ends ``save_every`` seconds or more after the last time. ``identity``: what else has to
@@ -71,8 +71,7 @@ class Options:
     """
 
     seed: int = 0
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    precision: Literal["auto", "float32", "float64", "bfloat16"] = "auto"
+    placement: Placement = field(default_factory=Placement)
     compile: bool = False
     feasibility: bool = False
     evaluation_batch: int | None = None
@@ -83,8 +82,3 @@ class Options:
     log: Callable[[LogLine], None] = lambda line: None
     progress: Progress = field(default_factory=Progress)
     identity: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """Of columns, residuals and multipliers."""
-        return torch.float64 if self.precision == "float64" else torch.float32

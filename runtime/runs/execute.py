@@ -31,6 +31,7 @@ from pdual.runtime.evaluation.expectations import Expectation, check_expectation
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.nonfinite import located
 from pdual.runtime.evaluation.recovery import solver_recovery
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.odd_modules import odd_modules
 from pdual.runtime.problem.options import RunOptions, check_counts
 from pdual.runtime.problem.prepared import Prepared, prepared
@@ -145,8 +146,7 @@ def solver_options(options: RunOptions, record: RunRecord, device: torch.device)
     """What the solver is told, but for whom it tells what."""
     return Options(
         seed=options.seed,
-        device=device,
-        precision=options.precision,  # type: ignore[arg-type]
+        placement=Placement(device, options.precision),  # type: ignore[arg-type]
         compile=options.compile,
         feasibility=not options.minimize,
         budget=options.budget,

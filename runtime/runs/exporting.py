@@ -106,7 +106,7 @@ def _programs(run: Run, graph: Graph, folder: Path) -> tuple[list[Exported], dic
     columns = {}
     for lane in run.lanes:
         if lane.multipliers.active and lane.multipliers.generalises:
-            found.append(_multipliers(run, graph, lane, folder, run.options.dtype))
+            found.append(_multipliers(run, graph, lane, folder, run.options.placement.dtype))
             layout = lane.program.layout
             columns[found[-1].name] = [
                 {
@@ -127,7 +127,7 @@ def _document(
     return {
         "schema": 1,
         "problem": graph.spec.name,
-        "precision": str(run.options.dtype).removeprefix("torch."),
+        "precision": str(run.options.placement.dtype).removeprefix("torch."),
         "programs": [
             {
                 "name": item.name,
@@ -166,7 +166,7 @@ def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exp
         if not isinstance(kind, ArrayType):
             return Exported(model.name, {}, {"both": f"`{name}` is a graph or a text"}, {}, [])
         for part in part_names(name, kind):
-            inputs[part] = _example(column_shape(kind, graph), column_kind(kind), run.options.dtype)
+            inputs[part] = _example(column_shape(kind, graph), column_kind(kind), run.options.placement.dtype)
     outputs = [part for item in model.signature.outputs for part in part_names(item.name, item.type)]
     program = ModelProgram(run.problem.models[model.name], list(inputs), outputs)
     return _written(

@@ -26,12 +26,13 @@ def objectives(graph: Graph, run: Run) -> Mapping[str, float]:
     except Refusal:
         return {}
     models, options = run.problem.models, run.options
-    programs = {program.data: program for program in assemble(whole, models, options.dtype)}
+    programs = {program.data: program for program in assemble(whole, models, options.placement.dtype)}
     free = [
-        float(term.evaluate(models)) * whole.objective_scale for term in data_free_terms(whole, models, options.dtype)
+        float(term.evaluate(models)) * whole.objective_scale
+        for term in data_free_terms(whole, models, options.placement.dtype)
     ]
     for program in programs.values():
-        program.evaluate.to(options.device)
+        program.evaluate.to(options.placement.device)
 
     def terms(split: str) -> Iterator[float]:
         for lane in run.lanes:

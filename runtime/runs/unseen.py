@@ -135,7 +135,7 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
         check_multipliers(lane)
     data = graph.over(lane.name)
     own = graph.spec.data_set(lane.name)
-    device, dtype = lane.train_ids.device, run.options.dtype
+    device, dtype = lane.train_ids.device, run.options.placement.dtype
     has = _held(table)
     placed = _completed(table, own, graph).to(device, dtype)
     ids = torch.cat(list(placed.splits.values())).sort().values

@@ -123,7 +123,7 @@ class Averages:
         if problem.averages is None:
             return None
         train = {lane.name: lane.train_ids for lane in lanes}
-        return cls(problem.averages, train, problem.settings, options.device, options.dtype)
+        return cls(problem.averages, train, problem.settings, options.placement.device, options.placement.dtype)
 
     @property
     def layout(self) -> Layout:

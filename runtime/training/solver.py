@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from math import inf, isfinite
 from typing import Any
 
@@ -21,7 +20,7 @@ from pdual.runtime.evaluation.nonfinite import diverged, unaveraged
 from pdual.runtime.evaluation.result import Pass
 from pdual.runtime.evaluation.violations import Profile
 from pdual.runtime.models.interface import remember
-from pdual.runtime.optimisation.optimisers import Driver, trainable
+from pdual.runtime.optimisation.optimisers import trainable
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.checkpoint import whole_state
 from pdual.runtime.storage.records import TOLERANCE, LogLine
@@ -29,8 +28,9 @@ from pdual.runtime.system.denormals import flushed
 from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.clock import Clock
 from pdual.runtime.training.history import log_line
+from pdual.runtime.training.method import ALGORITHM_1, Method
 from pdual.runtime.training.run import Run, Status
-from pdual.runtime.training.step import added, draw, follow, loss_of, terms_to_follow
+from pdual.runtime.training.step import added, draw, loss_of, terms_to_follow
 from pdual.runtime.training.training_sets import build_lanes
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
@@ -48,16 +48,17 @@ def solve(
     options: Options,
     resume: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
+    method: Method = ALGORITHM_1,
 ) -> Run:
     """Solve a problem; its models are trained in place and moved to the device.
 
     ``resume`` is a saved state to go on from, bit for bit as if the run had not been interrupted; ``initial``
-    a saved state of any run to take weights, and multipliers of the same shape, from. Raises a Refusal with
+    a saved state of any run to take weights, and multipliers of the same shape, from. ``method``: the steps. Raises a Refusal with
     PD601 when the loss stops being finite, PD602 or PD603 when there is nothing to train or to minimise,
     PD604 or PD605 when a state belongs to another problem.
     """
     torch.manual_seed(options.seed)
-    solver = Solver(problem, options)
+    solver = Solver(problem, options, method)
     with whole_state():
         if initial is not None:
             solver.adopt(initial)
@@ -83,17 +84,20 @@ class Solver:
     ``state`` may be taken between any two steps.
     """
 
-    def __init__(self, problem: Problem, options: Options) -> None:
+    def __init__(self, problem: Problem, options: Options, method: Method = ALGORITHM_1) -> None:
         self._problem = problem
         self._options = options
+        self._placement = options.placement
         self._settings = problem.settings
         descent = self._settings.descent.settings
         assert isinstance(descent, OptimiserSettings)
-        self._place_models()
+        self._placement.place(problem.models)
         remember(problem.models)
-        self._lanes = build_lanes(problem, options)
+        self._lanes = build_lanes(problem, options, method.multipliers)
         self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
         self._averages = Averages.of(problem, self._lanes, options)
+        if self._averages is not None:
+            self._averages.multipliers.follow = method.multipliers()
         averaged = self._averages.data if self._averages is not None else ()
         #: Whose train rows an outer iteration passes over.
         self._visited = [lane for lane in self._lanes if lane.multipliers.active or lane.name in averaged]
@@ -108,15 +112,17 @@ class Solver:
         longest = max(lane.train_rows for lane in (self._visited or self._lanes))
         self._steps = descent.steps_over(longest)
         self._warmup = self._settings.warmup * descent.epoch_over(longest)
-        self._driver = Driver(self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps)
-        self._terms = [] if options.feasibility else terms_to_follow(problem.terms, self._models, self._driver)
-        self._clock = Clock(options.device)
+        self._descent = method.weights(
+            self._settings.descent, self._weights, self._warmup + self._settings.outer * self._steps
+        )
+        self._terms = [] if options.feasibility else terms_to_follow(problem.terms, self._models, self._descent)
+        self._clock = Clock(options.placement.device)
         self._history: list[LogLine] = []
         self._iteration = 0
         self._step = 0  # of this iteration
         self._taken = 0  # of the run
         self._drawn = 0  # rows of constraint data
-        self._losses = torch.zeros((), dtype=options.dtype, device=options.device)
+        self._losses = self._placement.zeros()
         self._worst: float | None = None
         self._saved: int | None = None
         self._saved_at = -inf
@@ -157,9 +163,6 @@ class Solver:
 
     def state(self) -> dict[str, Any]:
         """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
-        random = {"cpu": torch.get_rng_state()}
-        if self._options.device.type == "cuda":
-            random["cuda"] = torch.cuda.get_rng_state(self._options.device)
         return {
             "identity": self._identity(),
             "iteration": self._iteration,
@@ -169,11 +172,11 @@ class Solver:
             "losses": self._losses,
             "worst": self._worst,
             "models": self._models.state_dict(),
-            "descent": self._driver.state(),
+            "descent": self._descent.state(),
             "lanes": {lane.name: lane.state() for lane in self._lanes},
             **({"averages": self._averages.state()} if self._averages is not None else {}),
             "clock": self._clock.state(),
-            "random": random,
+            "random": self._placement.random_state(),
             "history": [line.model_dump(mode="json", by_alias=True) for line in self._history],
         }
 
@@ -189,15 +192,13 @@ class Solver:
         self._losses.copy_(state["losses"])
         self._worst = state["worst"]
         self._models.load_state_dict(state["models"])
-        self._driver.load_state(state["descent"])
+        self._descent.load_state(state["descent"])
         for lane in self._lanes:
             lane.load_state(state["lanes"][lane.name])
         if self._averages is not None:
             self._averages.load_state(state["averages"])
         self._clock.load_state(state["clock"])
-        torch.set_rng_state(state["random"]["cpu"].cpu())
-        if "cuda" in state["random"] and self._options.device.type == "cuda":
-            torch.cuda.set_rng_state(state["random"]["cuda"].cpu(), self._options.device)
+        self._placement.set_random_state(state["random"])
         self._history = [LogLine.model_validate(line) for line in state["history"]]
         self._saved = self._iteration - 1
 
@@ -228,7 +229,7 @@ class Solver:
     def _descend(self) -> bool:
         """The primal steps of an iteration; False when a stop was asked for."""
         steps = self._warmup if self._iteration == 0 else self._steps
-        look = 1 if self._options.device.type == "cpu" else LOOK_EVERY
+        look = 1 if self._placement.is_cpu else LOOK_EVERY
         if self._step < steps:
             self._begin_averages()
         self._models.train()
@@ -272,24 +273,23 @@ class Solver:
 
         ``look``: refuse (PD601, PD606) one that is not finite.
         """
-        followed, batches = self._loss()
-        loss = followed.detach()
+        return self._descent.step(lambda: self._looked_at(look))
+
+    def _looked_at(self, look: bool) -> Tensor:
+        loss, batches = self._loss()
         if look and not isfinite(loss.item()):
             raise self._diverged(batches)
-        if followed.requires_grad:
-            follow(followed)
-        self._driver.step()
         return loss
 
     def _loss(self) -> tuple[Tensor, list[RowBatch]]:
         """The loss on one batch of every data set, with the terms that need no data; and the batches."""
-        drawn = [draw(lane, self._autocast()) for lane in self._lanes]
+        drawn = [draw(lane, self._placement.mixed()) for lane in self._lanes]
         total = loss_of(drawn, self._averages, self._options, self._iteration == 0)
         self._drawn += sum(len(item.rows.ids) for item in drawn if item.lane.name in self._counted)
         for term in self._terms:
             total = added(total, term.evaluate(self._models))
         if not isinstance(total, Tensor):  # an objective that is all decay
-            total = torch.zeros((), dtype=self._options.dtype, device=self._options.device)
+            total = self._placement.zeros()
         return total, [item.rows for item in drawn]
 
     def _ascend(self) -> None:
@@ -319,7 +319,7 @@ class Solver:
                 self._iteration,
                 self._taken,
                 self._clock.total,
-                float(self._driver.with_decay(self._losses / self._steps)),
+                float(self._descent.with_decay(self._losses / self._steps)),
                 measured,
                 averages,
                 self._held(),
@@ -357,17 +357,6 @@ class Solver:
         self._saved = self._iteration - 1
         self._saved_at = time.perf_counter()
         self._saving = self._saved_at - start
-
-    def _autocast(self) -> AbstractContextManager[object]:
-        if self._options.precision != "bfloat16":
-            return nullcontext()
-        return torch.autocast(self._options.device.type, torch.bfloat16)
-
-    def _place_models(self) -> None:
-        models, options = self._problem.models, self._options
-        models.to(options.device)
-        if options.precision in ("float32", "float64"):
-            models.to(options.dtype)
 
     def _diverged(self, batches: list[RowBatch]) -> Exception:
         self._models.eval()

@@ -10,11 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.program import Evaluation
-from pdual.dsl.diagnostics import refuse
 from pdual.runtime.data.tables import RowBatch
-from pdual.runtime.optimisation.optimisers import Driver
 from pdual.runtime.problem.problem import Options, Term
 from pdual.runtime.training.averages import Averages
+from pdual.runtime.training.method import WeightStep
 from pdual.runtime.training.training_sets import Lane
 
 
@@ -46,7 +45,7 @@ def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options,
             total = added(total, value / item.lane.stream.rows_per_step)
         grouped = item.found.group_objective
         if grouped is not None and not options.feasibility:
-            total = added(total, grouped.to(options.dtype).sum() / item.lane.stream.groups_per_step)
+            total = added(total, grouped.to(options.placement.dtype).sum() / item.lane.stream.groups_per_step)
     return total
 
 
@@ -58,12 +57,12 @@ def _rows(item: Drawn, slopes: Tensor | None, options: Options, warming_up: bool
         current = (
             multipliers.zeros(len(rows.ids)) if warming_up else multipliers.read(rows.ids, found.features, rows.values)
         )
-        value = multipliers.total(found.residuals.to(options.dtype), current, weights)
+        value = multipliers.total(found.residuals.to(options.placement.dtype), current, weights)
     if slopes is not None:
         assert found.averaged is not None
-        value = added(value, _weighted(found.averaged.to(options.dtype) @ slopes, weights))
+        value = added(value, _weighted(found.averaged.to(options.placement.dtype) @ slopes, weights))
     if found.objective is not None and not options.feasibility:
-        value = added(value, _weighted(found.objective.to(options.dtype), weights))
+        value = added(value, _weighted(found.objective.to(options.placement.dtype), weights))
     return value
 
 
@@ -76,7 +75,7 @@ def added(total: Tensor | None, term: Tensor) -> Tensor:
     return term if total is None else total + term
 
 
-def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: Driver) -> list[Term]:
+def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: WeightStep) -> list[Term]:
     """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""
     follow = []
     for term in terms:
@@ -88,13 +87,3 @@ def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: Driver
         for name, factor in norms.items():
             driver.decay(models[name].parameters(), factor)
     return follow
-
-
-def follow(loss: Tensor) -> None:
-    """Add the gradient of a loss. Raises PD611 where a module from Python lets it have none."""
-    try:
-        loss.backward()  # type: ignore[no-untyped-call]
-    except torch.OutOfMemoryError:
-        raise
-    except RuntimeError as error:
-        raise refuse("PD611", reason=str(error).splitlines()[0].split(" Hint:")[0].rstrip(".")) from error

@@ -20,6 +20,7 @@ from pdual.runtime.duals.build import Constants, build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation.evaluate import evaluate
 from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.optimisation.multiplier_step import Ascent, MultiplierStep
 from pdual.runtime.problem.problem import Block, Options, Problem
 from pdual.runtime.system.memory import check_room
 from pdual.runtime.training.visits import Visits
@@ -116,27 +117,25 @@ class Lane:
         self.multipliers.load_state(state["multipliers"])
 
 
-def build_lanes(problem: Problem, options: Options) -> list[Lane]:
+def build_lanes(problem: Problem, options: Options, steps: Callable[[], MultiplierStep] = Ascent) -> list[Lane]:
     """A lane for every data set, on the device; the models are there already."""
-    return [_lane(problem, block, options, place) for place, block in enumerate(problem.blocks)]
+    return [_lane(problem, block, options, place, steps()) for place, block in enumerate(problem.blocks)]
 
 
-def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
+def _lane(problem: Problem, block: Block, options: Options, place: int, step: MultiplierStep) -> Lane:
     descent = problem.settings.descent.settings
     assert isinstance(descent, OptimiserSettings)
-    program = block.program
+    program, placement = block.program, options.placement
     for module in (
         program.train,
         program.evaluate,
         *([] if program.strata is None else [program.strata.kept]),
         *(plan.formula for plan in program.duals if plan.formula is not None),
     ):
-        module.to(options.device)
-        if options.precision in ("float32", "float64"):
-            module.to(options.dtype)
-    table = block.table.to(options.device, options.dtype)
+        placement.place(module)
+    table = block.table.to(placement.device, placement.dtype)
     train = table.splits["train"]
-    groups = None if block.groups is None else block.groups.to(options.device)
+    groups = None if block.groups is None else block.groups.to(placement.device)
     probe = _probe(problem, program, table, train[:1])
     random = generator(options.seed, 1, place)
     stream: Stream
@@ -156,15 +155,16 @@ def _lane(problem: Problem, block: Block, options: Options, place: int) -> Lane:
         problem.settings,
         Constants(problem.sizes, problem.knowns),
         probe.features,
-        options.device,
-        options.dtype,
+        placement.device,
+        placement.dtype,
         options.seed + place,
     )
-    if options.device.type == "cpu":
+    multipliers.follow = step
+    if placement.is_cpu:
         entries = drawn * program.layout.columns
-        check_room(f"a batch of {drawn} rows of `{program.data}`", entries, BATCH_NUMBERS * options.dtype.itemsize)
+        check_room(f"a batch of {drawn} rows of `{program.data}`", entries, BATCH_NUMBERS * placement.dtype.itemsize)
     run = torch.compile(program.train) if options.compile else program.train
-    batch = options.evaluation_batch or _evaluation_batch(drawn, table.batch(train[:1]), options.device)
+    batch = options.evaluation_batch or _evaluation_batch(drawn, table.batch(train[:1]), placement.device)
     # A mean over all rows, as `shared` and a constraint on an average take, and a batch of whole groups need every row every time.
     whole = not multipliers.rests or block.groups is not None or program.means > 0
     shrinking = None if whole else problem.settings.shrinking

@@ -61,7 +61,7 @@ def test_a_sum_of_squared_norms_is_seen_and_has_the_slope_of_a_backward_pass(
     for name, weight in found.norms.items():
         driver.decay(models[name].parameters(), weight)
     assert float(driver.with_decay(torch.zeros((), dtype=torch.float64))) == pytest.approx(float(value.detach()))
-    driver.step()
+    driver.advance()
     after = [weight.detach() for name in norms for weight in models[name].parameters()]
     for old, new, slope in zip(before, after, slopes, strict=True):
         torch.testing.assert_close(old - new, slope)

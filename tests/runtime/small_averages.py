@@ -13,6 +13,7 @@ from pdual.compiler.compile import lower
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.training.averages import Averages
@@ -73,12 +74,12 @@ def prepared(folder: Path, spec: str, settings: str, dual: dict[str, str] | None
 
 
 def solved(given: Problem, **options: Any) -> Run:
-    return solve(given, Options(precision="float64", **options))
+    return solve(given, Options(placement=Placement(precision="float64"), **options))
 
 
 def begun(given: Problem, level: float) -> tuple[Solver, Averages]:
     """A solver before its first step without warm-up, constraints alone, the first store of averages at a level."""
-    solver = Solver(given, Options(precision="float64", feasibility=True))
+    solver = Solver(given, Options(placement=Placement(precision="float64"), feasibility=True))
     averages = solver._averages
     assert averages is not None
     averages.multipliers.stores[0].load_state({"level": torch.tensor([level], dtype=torch.float64)})

@@ -15,6 +15,7 @@ from pdual.dsl.declarations.optimisers import AdamSettings, SgdSettings
 from pdual.dsl.declarations.references import ArchitectureUse, OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Block, Options, Problem
 from pdual.runtime.storage.records import LogLine, RunRecord
 from pdual.runtime.training.run import Run
@@ -120,7 +121,7 @@ def problem(
 
 def solved(given: Problem, **options: Any) -> Run:
     """Solve in double precision."""
-    return solve(given, Options(precision="float64", **options))
+    return solve(given, Options(placement=Placement(precision="float64"), **options))
 
 
 def multipliers(run: Run, split: str = "train") -> Tensor:

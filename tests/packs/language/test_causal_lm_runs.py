@@ -18,6 +18,7 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.packs.language.models.causal_lm import CausalLm
 from pdual.runtime.data.context import SourceContext
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.problem.problem import Options
@@ -90,10 +91,12 @@ def lane_of(base: Path, files: Mapping[str, Path], name: str = "forget", text: s
     graph = graph_of(text, base)
     tables = load_tables(graph.spec, {}, SourceContext(files=files))
     problem = prepare(graph, tables, torch.float64, {})
-    solver = Solver(problem, Options(precision="float64"))
+    solver = Solver(problem, Options(placement=Placement(precision="float64")))
     problem.models.eval()
     del solver
-    return next(lane for lane in build_lanes(problem, Options(precision="float64")) if lane.name == name)
+    return next(
+        lane for lane in build_lanes(problem, Options(placement=Placement(precision="float64"))) if lane.name == name
+    )
 
 
 def test_the_untouched_model_violates_forgotten_on_every_row(base: Path, files: Mapping[str, Path]) -> None:
@@ -215,7 +218,7 @@ def test_multipliers_may_read_what_the_frozen_one_reads(
     graph = graph_of(text, base)
     problem = prepare(graph, load_tables(graph.spec, {}, SourceContext(files=files)), torch.float64, {})
     wanted = torch.stack([ByHand(base).row(*pair)[1].mean(0) for pair in FORGOTTEN]).detach()
-    solver = Solver(problem, Options(precision="float64"))
+    solver = Solver(problem, Options(placement=Placement(precision="float64")))
     monkeypatch.setattr(CausalLm, "untrained", never)
     solver.run()
     frozen = problem.models["before"](columns(FORGOTTEN)).features["token"]

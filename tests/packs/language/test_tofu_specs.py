@@ -14,6 +14,7 @@ from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.models.interface import remember
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.problem.problem import Options
@@ -49,7 +50,7 @@ def lanes(name: str, base: Path, folder: Path, **params: str) -> Any:
     with torch.no_grad():  # not where it began, so that now and before differ
         remember(problem.models)
         problem.models["lm"].model.model.norm.weight *= 1.2
-    return {lane.name: lane for lane in build_lanes(problem, Options(precision="float64"))}
+    return {lane.name: lane for lane in build_lanes(problem, Options(placement=Placement(precision="float64")))}
 
 
 def by_hand(base: Path, pair: tuple[str, str]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -18,6 +18,7 @@ from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.data.sampling import generator
 from pdual.runtime.data.tables import ColumnTable
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.problem.problem import Options, Problem
@@ -176,7 +177,7 @@ def problem_of(folder: Path, text: str) -> Problem:
 
 def weights_of(tmp_path: Path, objective: str, batch: int, members: str) -> Tensor:
     problem = problem_of(tmp_path, SPEC.format(objective=objective, batch=batch, members=members))
-    solver = Solver(problem, Options(precision="float64"))
+    solver = Solver(problem, Options(placement=Placement(precision="float64")))
     solver.run()
     return torch.cat([weight.detach().flatten() for weight in problem.models.parameters()])
 

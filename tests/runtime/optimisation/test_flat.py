@@ -77,7 +77,7 @@ def test_steps_are_those_of_torch(name: str, settings: AdamSettings | SgdSetting
         oracle = kind(theirs.parameters(), settings.lr, settings.betas, weight_decay=settings.weight_decay)
     for _ in range(20):
         ours(rows()).square().sum().backward()
-        driver.step()
+        driver.advance()
         oracle.zero_grad()
         theirs(rows()).square().sum().backward()
         if settings.clip is not None:
@@ -112,8 +112,8 @@ def test_a_decay_is_a_term_of_the_loss(name: str, settings: AdamSettings | SgdSe
         whole = whole + 0.07 * sum(weight.square().sum() for weight in list(theirs.parameters())[place])
         torch.testing.assert_close(ours_driver.with_decay(loss.detach()), whole.detach(), rtol=1e-9, atol=1e-12)
         whole.backward()
-        ours_driver.step()
-        theirs_driver.step()
+        ours_driver.advance()
+        theirs_driver.advance()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
 
@@ -126,7 +126,7 @@ def test_a_driver_goes_on_from_its_state() -> None:
 
     def step(model: nn.Module, by: Driver) -> None:
         model(rows()).square().sum().backward()
-        by.step()
+        by.advance()
 
     for _ in range(10):
         step(whole, driver)

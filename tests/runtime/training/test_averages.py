@@ -17,6 +17,7 @@ from pdual.compiler.program import Evaluation
 from pdual.dsl.diagnostics import Refusal
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
@@ -253,13 +254,15 @@ class Ends:
 @pytest.mark.parametrize("stops", [(1,), (6,), (8, 5), (1, 1, 12)], ids=str)
 def test_going_on_is_never_having_stopped(stops: tuple[int, ...], here: Path, tmp_path: Path) -> None:
     whole, pieces = Ends(), Ends()
-    finished = solve(prepared(here, REGRESSION, SHORT), Options(precision="float64", save=whole.keep))
+    finished = solve(
+        prepared(here, REGRESSION, SHORT), Options(placement=Placement(precision="float64"), save=whole.keep)
+    )
     folder = RunFolder.create(tmp_path / "run", "spec", recorded())
     for count, calls in enumerate(stops):
         state = folder.load() if count else None
-        options = Options(precision="float64", save=folder.save, stop=after(calls))
+        options = Options(placement=Placement(precision="float64"), save=folder.save, stop=after(calls))
         assert solve(prepared(here, REGRESSION, SHORT), options, resume=state).status == "stopped"
-    ending = Options(precision="float64", save=pieces.keep)
+    ending = Options(placement=Placement(precision="float64"), save=pieces.keep)
     last = solve(prepared(here, REGRESSION, SHORT), ending, resume=folder.load())
     assert last.status == finished.status == "finished"
     assert [name for name, value in whole.tensors.items() if not torch.equal(value, pieces.tensors[name])] == []
@@ -271,8 +274,8 @@ def test_going_on_is_never_having_stopped(stops: tuple[int, ...], here: Path, tm
 
 def test_multipliers_of_averages_are_taken_over_from_another_run(here: Path) -> None:
     states: list[Any] = []
-    solve(prepared(here, REGRESSION, SHORT), Options(precision="float64", save=states.append))
-    solver = Solver(prepared(here, REGRESSION, SHORT), Options(precision="float64"))
+    solve(prepared(here, REGRESSION, SHORT), Options(placement=Placement(precision="float64"), save=states.append))
+    solver = Solver(prepared(here, REGRESSION, SHORT), Options(placement=Placement(precision="float64")))
     solver.adopt(states[-1])
     averages = solver._averages
     assert averages is not None
@@ -282,9 +285,13 @@ def test_multipliers_of_averages_are_taken_over_from_another_run(here: Path) -> 
 
 def test_another_way_of_holding_them_is_another_run(here: Path) -> None:
     states: list[Any] = []
-    solve(prepared(here, REGRESSION, SHORT), Options(precision="float64", save=states.append))
+    solve(prepared(here, REGRESSION, SHORT), Options(placement=Placement(precision="float64"), save=states.append))
     with pytest.raises(Refusal) as refusal:
-        solve(prepared(here, REGRESSION, SHORT, {"low": "penalty"}), Options(precision="float64"), resume=states[-1])
+        solve(
+            prepared(here, REGRESSION, SHORT, {"low": "penalty"}),
+            Options(placement=Placement(precision="float64")),
+            resume=states[-1],
+        )
     assert refusal.value.diagnostics[0].code == "PD604"
 
 
@@ -325,5 +332,5 @@ def test_the_row_whose_value_is_not_finite_is_named(here: Path) -> None:
 
 def test_rows_at_rest_are_visited_all_the_same_where_they_are_averaged_over(here: Path) -> None:
     given = prepared(here, REGRESSION, FEW + ", shrinking = shrink(every = 5)")
-    lanes = build_lanes(given, Options(precision="float64"))
+    lanes = build_lanes(given, Options(placement=Placement(precision="float64")))
     assert [lane.shrinking for lane in lanes] == [None, None]

@@ -14,6 +14,7 @@ from torch import Tensor
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.solving import RhoSchedule, SolveSettings
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
@@ -66,19 +67,26 @@ KINDS: dict[str, tuple[DualPlan, ...]] = {
 def test_going_on_is_never_having_stopped(kind: str, stops: tuple[int, ...], tmp_path: Path) -> None:
     whole, pieces = Ends(), Ends()
     settings = {"rho_schedule": RhoSchedule(factor=1.5, every=0.9, max=50.0), "smoothing": 0.3, "warmup": 1}
-    finished = solve(made(KINDS[kind], **settings), Options(precision="float64", save=whole.keep))
+    finished = solve(made(KINDS[kind], **settings), Options(placement=Placement(precision="float64"), save=whole.keep))
 
     folder = RunFolder.create(tmp_path / "run", "spec", recorded())
-    stopped = solve(made(KINDS[kind], **settings), Options(precision="float64", save=folder.save, stop=after(stops[0])))
+    stopped = solve(
+        made(KINDS[kind], **settings),
+        Options(placement=Placement(precision="float64"), save=folder.save, stop=after(stops[0])),
+    )
     assert stopped.status == "stopped"
     for calls in stops[1:]:
         again = solve(
             made(KINDS[kind], **settings),
-            Options(precision="float64", save=folder.save, stop=after(calls)),
+            Options(placement=Placement(precision="float64"), save=folder.save, stop=after(calls)),
             resume=folder.load(),
         )
         assert again.status == "stopped"
-    last = solve(made(KINDS[kind], **settings), Options(precision="float64", save=pieces.keep), resume=folder.load())
+    last = solve(
+        made(KINDS[kind], **settings),
+        Options(placement=Placement(precision="float64"), save=pieces.keep),
+        resume=folder.load(),
+    )
 
     assert last.status == finished.status == "finished"
     assert pieces.tensors.keys() == whole.tensors.keys()
@@ -91,8 +99,8 @@ def test_going_on_is_never_having_stopped(kind: str, stops: tuple[int, ...], tmp
 
 def test_another_seed_is_another_run() -> None:
     first, second = Ends(), Ends()
-    solve(made(KINDS["pointwise"]), Options(precision="float64", save=first.keep))
-    solve(made(KINDS["pointwise"]), Options(precision="float64", save=second.keep, seed=1))
+    solve(made(KINDS["pointwise"]), Options(placement=Placement(precision="float64"), save=first.keep))
+    solve(made(KINDS["pointwise"]), Options(placement=Placement(precision="float64"), save=second.keep, seed=1))
     assert any(not torch.equal(tensor, second.tensors[name]) for name, tensor in first.tensors.items())
 
 

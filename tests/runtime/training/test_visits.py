@@ -17,6 +17,7 @@ from pdual.dsl.declarations.solving import Shrinking, SolveSettings
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import Ragged
 from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
 from pdual.runtime.storage.packing import pack
@@ -163,7 +164,7 @@ def test_going_on_is_never_having_stopped(kind: str, stop: int, tmp_path: Path) 
         ends.append(({name: tensor.clone() for name, tensor in tensors.items()}, document))
 
     changes = {"outer": 7, "descent": adam(0.3, batch=5, steps=8), "ascent": adam(0.1, batch=5, steps=6)}
-    solve(made(KINDS[kind], **changes), Options(precision="float64", save=keep))
+    solve(made(KINDS[kind], **changes), Options(placement=Placement(precision="float64"), save=keep))
     whole = ends[-1]
     left = stop
 
@@ -173,8 +174,12 @@ def test_going_on_is_never_having_stopped(kind: str, stop: int, tmp_path: Path) 
         return left < 0
 
     folder = RunFolder.create(tmp_path / "run", "spec", recorded())
-    solve(made(KINDS[kind], **changes), Options(precision="float64", save=folder.save, stop=stopped))
-    solve(made(KINDS[kind], **changes), Options(precision="float64", save=keep), resume=folder.load())
+    solve(
+        made(KINDS[kind], **changes), Options(placement=Placement(precision="float64"), save=folder.save, stop=stopped)
+    )
+    solve(
+        made(KINDS[kind], **changes), Options(placement=Placement(precision="float64"), save=keep), resume=folder.load()
+    )
     tensors, document = ends[-1]
     assert tensors.keys() == whole[0].keys()
     assert [name for name, tensor in tensors.items() if not torch.equal(tensor, whole[0][name])] == []

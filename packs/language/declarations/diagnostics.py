@@ -1,22 +1,10 @@
-"""Wording of the codes of PD5 and PD6 that concern texts and language models."""
+"""Wording of mistakes in texts and language models."""
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import SAMPLE, Entry
-from pdual.dsl.diagnostics import Severity
+from pdual.dsl.catalogue.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
-    Entry(
-        "PD550",
-        "no split `{split}` of TOFU was found",
-        label="named here",
-        notes=("looked for {searched}", SAMPLE),
-        help=(
-            "did you mean `{near}`?",
-            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
-        ),
-        reason="The splits of TOFU are looked for in `PDUAL_DATA` and in the cache, then downloaded from their publisher.",
-    ),
     Entry(
         "PD551",
         "`{split}` has {found} rows, and {asked} are asked for",
@@ -30,9 +18,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("it is in `{text}`",),
         help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
         reason=(
-            "A prompt holds a text that the tokenizer of a chat model reads as one of its special tokens, such as the end of a text or of a turn. "
-            "Within the chat template the model would take it for a part of the template, so a row could end its own turn or begin another. "
-            "Answers, and prompts of the plain template, are read letter by letter."
+            "A prompt holds a text that the tokenizer of a chat model reads as one of its special tokens, such as the end of a text or of a "
+            "turn. Within the chat template the model would take it for a part of the template, so a row could end its own turn or begin "
+            "another. Answers, and prompts of the plain template, are read letter by letter."
         ),
     ),
     Entry(
@@ -42,9 +30,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("it is in `{text}`",),
         help=("leave the row out, or take a base whose tokenizer has letters for it",),
         reason=(
-            "A text of the data became one of the tokenizer's special tokens, such as the token that ends an answer, although it is read as plain "
-            "letters. In such a tokenizer the special tokens are ordinary words of the vocabulary, or one token stands both for unknown words and "
-            "for the end of a text. Training would teach the model to stop there."
+            "A text of the data became one of the tokenizer's special tokens, such as the token that ends an answer, although it is read as "
+            "plain letters. In such a tokenizer the special tokens are ordinary words of the vocabulary, or one token stands both for unknown "
+            "words and for the end of a text. Training would teach the model to stop there."
         ),
     ),
     Entry(
@@ -111,8 +99,9 @@ ENTRIES: tuple[Entry, ...] = (
         label="one of its outputs is of every word of `{set}`",
         help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
         reason=(
-            "`logits: real[token, word]` and `logprobs: real[token, word]` have one number for every word of the vocabulary. The set therefore "
-            "has as many members as the model's last layer has outputs (`vocab_size` of its configuration; the tokenizer may know fewer words)."
+            "`logits: real[token, word]` and `logprobs: real[token, word]` have one number for every word of the vocabulary. The set "
+            "therefore has as many members as the model's last layer has outputs (`vocab_size` of its configuration; the tokenizer may know "
+            "fewer words)."
         ),
     ),
     Entry(
@@ -129,18 +118,5 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         help=('write `template = "plain"`, which needs none',),
         reason="The chat template of a tokenizer is a small program. It failed on a prompt, or took too long.",
-    ),
-    Entry(
-        "PD670",
-        "`{name}` is a stand-in: {words}",
-        label="names what is not on this machine",
-        severity=Severity.WARNING,
-        notes=("what comes of it says nothing about the model that it stands in for",),
-        help=("for the whole, {whole}",),
-        reason=(
-            "In a quick run on a sample, the pretrained model that a model is built on may be missing from this machine. A small stand-in then "
-            "replaces it. pdual makes the stand-in on the spot and keeps it in the cache; the same texts give the same stand-in. A folder that "
-            "the spec names and that does not exist is an error, as in any run."
-        ),
     ),
 )

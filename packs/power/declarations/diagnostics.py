@@ -1,4 +1,4 @@
-"""Wording of PD501 to PD529 and PD641 to PD643: power grids."""
+"""Wording of mistakes in power grids and their demands."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         help=("{fix}",),
         reason=(
-            "The file is read as a MATPOWER case (version 2): assignments of matrices to fields of `mpc`. pdual does not execute the file, so it "
-            "refuses cases that compute their tables."
+            "The file is read as a MATPOWER case (version 2): assignments of matrices to fields of `mpc`. pdual does not execute the file, so "
+            "it refuses cases that compute their tables."
         ),
     ),
     Entry(
@@ -133,8 +133,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         help=('write it with `numpy.savez("{file}", load_re = ..., load_im = ...)`, in per unit',),
         reason=(
-            "A file of demands holds two arrays, `load_re` and `load_im`. Each has one row for each demand and one column for each bus, in per "
-            "unit."
+            "A file of demands holds two arrays, `load_re` and `load_im`. Each has one row for each demand and one column for each bus, in "
+            "per unit."
         ),
     ),
     Entry(
@@ -166,9 +166,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("the optimum may depend on {pronoun}",),
         help=("take {pronoun} out of the file where the optimum is meant without {pronoun}",),
         reason=(
-            "Optimal power flow in pdual covers buses, units, branches and their costs. A MATPOWER file may hold further tables (direct-current "
-            "lines, linear constraints `A`, `l` and `u`, reserves, interface limits) that change the optimum. They are not ignored silently. "
-            "Names, places, fuels and areas do not change the optimum and are ignored."
+            "Optimal power flow in pdual covers buses, units, branches and their costs. A MATPOWER file may hold further tables "
+            "(direct-current lines, linear constraints `A`, `l` and `u`, reserves, interface limits) that change the optimum. They are not "
+            "ignored silently. Names, places, fuels and areas do not change the optimum and are ignored."
         ),
     ),
     Entry(
@@ -180,9 +180,9 @@ ENTRIES: tuple[Entry, ...] = (
             "declare `set piece` and `height, slope: real[gen, piece]`, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))`",
         ),
         reason=(
-            "A piecewise linear cost of a generator is the largest of some lines in its power: `height + slope * p`. A spec that reads only `c0`, "
-            "`c1` and `c2` would give such a generator a cost of 0. Declare `set piece` and `height, slope: real[gen, piece]` as well, as the "
-            "shipped `opf` does, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))` to the cost of every generator."
+            "A piecewise linear cost of a generator is the largest of some lines in its power: `height + slope * p`. A spec that reads only "
+            "`c0`, `c1` and `c2` would give such a generator a cost of 0. Declare `set piece` and `height, slope: real[gen, piece]` as well, "
+            "as the shipped `opf` does, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))` to the cost of every generator."
         ),
     ),
     Entry(
