@@ -1,4 +1,7 @@
-"""The paper's assumptions, one by one: whether a spec meets them, and why."""
+"""The paper's assumptions, one by one: whether a spec meets them, and why.
+
+Assumptions 1 to 7 of Boero, Nixon and Ribeiro, on which Theorems 1 and 2 rest.
+"""
 
 from __future__ import annotations
 

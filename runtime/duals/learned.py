@@ -1,5 +1,7 @@
 """``learned(ARCHITECTURE, on = features(...), cap = G)``: a network on the features of the primal's own
 model.
+
+The class is Lambda_Phi of Boero, Nixon and Ribeiro, "Parametric Empirical Dual Problem".
 """
 
 from __future__ import annotations

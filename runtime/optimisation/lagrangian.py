@@ -1,4 +1,7 @@
-"""The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once."""
+"""The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once.
+
+It implements psi_rho and the empirical augmented Lagrangian of Boero, Nixon and Ribeiro, "Implementation Details".
+"""
 
 from __future__ import annotations
 

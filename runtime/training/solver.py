@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: primal minibatches, one evaluation pass, one dual update, again and again."""
+"""Algorithm 1 of Boero, Nixon and Ribeiro. An outer iteration is primal minibatches, one evaluation pass and one dual update."""
 
 from __future__ import annotations
 
