@@ -87,11 +87,11 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 @torch.no_grad()
 def gap(solver: Solver, hand: Training, ids: Tensor) -> float:
     """How far the two losses of the same rows are apart, relatively."""
-    lane = solver._lanes[0]
-    values = lane.table.batch(ids).values
-    found = Evaluation(*lane.train(values, ids))
-    read = lane.multipliers.read(ids, found.features, values)
-    ours = lane.multipliers.psi(found.residuals, read).mean()
+    training_set = solver._training_sets[0]
+    values = training_set.table.batch(ids).values
+    found = Evaluation(*training_set.train(values, ids))
+    read = training_set.multipliers.read(ids, found.features, values)
+    ours = training_set.multipliers.psi(found.residuals, read).mean()
     ours = ours + sum(term.evaluate(solver._models) for term in solver._problem.terms)
     theirs = hand.penalty(ids) + hand.norm()
     return abs(float(ours / theirs) - 1)
@@ -118,8 +118,8 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     solver, setting = compiled(options.spec, limit)
-    train = solver._lanes[0].train_ids
-    given = (*inputs_of(solver._lanes[0].table), train, setting)
+    train = solver._training_sets[0].train_ids
+    given = (*inputs_of(solver._training_sets[0].table), train, setting)
     hand = Training(*given)
     copy_weights(solver._models["f"], hand.model)
     before = gap(solver, hand, train[:256])

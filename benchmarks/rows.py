@@ -75,7 +75,7 @@ def compiled(x: Tensor, labels: Tensor, ids: Tensor) -> Solver:
 
 def settle(solver: Solver, hand: Training) -> None:
     """The same multipliers on both sides, written once: pages that were never written cost extra when read."""
-    table = solver._lanes[0].multipliers.stores[0].state()["table"]
+    table = solver._training_sets[0].multipliers.stores[0].state()["table"]
     assert isinstance(table, Tensor)
     hand.table.uniform_(0.0, 1.0)
     hand.table[hand.train, hand.labels[hand.train]] = 0.0

@@ -40,11 +40,13 @@ def texts(problem: Problem, name: str) -> list[tuple[str, str]]:
 def loss_of(solver: Solver, rows: int) -> float:
     """The loss of the first rows of each data set."""
     total = 0.0
-    for lane in solver._lanes:
-        ids = lane.train_ids[:rows]
-        found = Evaluation(*lane.train(lane.table.batch(ids).values, ids))
-        if lane.multipliers.active:
-            total += float(lane.multipliers.psi(found.residuals, lane.multipliers.zeros(len(ids))).mean())
+    for training_set in solver._training_sets:
+        ids = training_set.train_ids[:rows]
+        found = Evaluation(*training_set.train(training_set.table.batch(ids).values, ids))
+        if training_set.multipliers.active:
+            total += float(
+                training_set.multipliers.psi(found.residuals, training_set.multipliers.zeros(len(ids))).mean()
+            )
         if found.objective is not None:
             total += float(found.objective.mean())
     return total

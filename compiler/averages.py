@@ -8,11 +8,11 @@ from math import nan
 from pdual.compiler.exact import Number
 from pdual.compiler.finite import Finite
 from pdual.compiler.graph import AverageGraph, DualChoice, Weighted
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows, constant, family_rows
-from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.checking.averages import DEFAULT_KIND, holds_averages
 from pdual.dsl.checking.dual_values import DEFAULT_CAP
@@ -25,7 +25,7 @@ AVERAGE = "average"
 def averages_graph(
     spec: typed.TypedSpec,
     lowering: Lowering,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
     overrides: Mapping[str, str],
     found: Collector,
@@ -43,13 +43,13 @@ def averages_graph(
         family = typed.TypedFamily(
             average.name, (), average.operators, average.operands, average.scale, span=average.span
         )
-        written = family_rows(family, lowering, walk, labels, found, finite)
+        written = family_rows(family, lowering, intervals, labels, found, finite)
         empty.extend(part for part in written if not part.layout.size)
         own = [part for part in written if part.layout.size]
         if own:
             choices.append(_choice(average, own, len(parts), overrides))
             parts.extend(own)
-    weighted = tuple(_weighted(part.residual, walk, finite) for part in parts)
+    weighted = tuple(_weighted(part.residual, intervals, finite) for part in parts)
     return AverageGraph(
         tuple(parts), weighted, tuple(choices), Layout("", tuple(part.layout for part in parts)), tuple(empty)
     )
@@ -87,17 +87,17 @@ def _choice(
     )
 
 
-def _weighted(residual: Node, walk: Walk, finite: Finite) -> Weighted:
+def _weighted(residual: Node, intervals: IntervalAnalysis, finite: Finite) -> Weighted:
     """``left - right`` as a weighted sum of means and a constant."""
     if residual.operation == AVERAGE:
         return Weighted({residual: 1.0}, 0.0)
     if not any(node.operation == AVERAGE for node in topological([residual])):
-        value = constant(walk.range(residual, {}))
+        value = constant(intervals.range(residual, {}))
         if value is None:  # what rounding leaves of a difference of large numbers
             exact = finite.values.range(residual, {})
             value = exact.value if isinstance(exact, Number) else nan
         return Weighted({}, value)
-    terms = [_weighted(argument, walk, finite) for argument in residual.arguments]
+    terms = [_weighted(argument, intervals, finite) for argument in residual.arguments]
     match residual.operation:
         case "negate":
             return _sum((-1.0, terms[0]))

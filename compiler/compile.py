@@ -14,12 +14,12 @@ from pdual.compiler.feature_keys import FeatureKeys
 from pdual.compiler.finite import Finite
 from pdual.compiler.flatness import report_flat
 from pdual.compiler.graph import AverageGraph, DataGraph, Graph, GroupGraph, Grouping, ObjectiveTerm
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import Node
 from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import family_rows
 from pdual.compiler.strata import strata_of
-from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.optimisers import OptimiserSettings
@@ -47,21 +47,21 @@ def lower(
     found = Collector()
     labels = index_labels(spec, knowns)
     sizes = {name: len(members) for name, members in labels.items()}
-    walk = make_walk(spec, knowns, sizes)
+    intervals = interval_analysis(spec, knowns, sizes)
     # One builder for all of it: ranges and constants are remembered by the identity of a node.
     lowering = Lowering(spec, Builder(), FeatureKeys(feature_types(spec, sizes)))
     finite = Finite(spec, knowns, sizes, labels)
-    averages = averages_graph(spec, lowering, walk, labels, overrides or {}, found, finite)
+    averages = averages_graph(spec, lowering, intervals, labels, overrides or {}, found, finite)
     graphs = tuple(
-        _data_graph(spec, over, walk, labels, lowering, overrides or {}, minimize, averages, found, finite)
+        _data_graph(spec, over, intervals, labels, lowering, overrides or {}, minimize, averages, found, finite)
         for over in _ranged_over(spec)
     )
     hold_once(spec, graphs, found)
     if members_of(spec) is not None and not any(block.group_by for block in spec.blocks):
         raise refuse("PD297", spec.blocks[0].span if spec.blocks else NOWHERE)
-    data_free = _terms(spec.objectives, lowering, walk, finite) if minimize else ()
+    data_free = _terms(spec.objectives, lowering, intervals, finite) if minimize else ()
     graph = Graph(spec, knowns, sizes, labels, graphs, data_free, averages)
-    report_flat(graph, walk, found)
+    report_flat(graph, intervals, found)
     return graph, found.diagnostics
 
 
@@ -98,8 +98,8 @@ def index_labels(spec: typed.TypedSpec, knowns: Mapping[str, Known]) -> Mapping[
     return labels
 
 
-def make_walk(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) -> Walk:
-    """The interval walk with every declared range."""
+def interval_analysis(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) -> IntervalAnalysis:
+    """The interval analysis with every declared range."""
     fields: dict[tuple[str, str], Interval] = {}
     members: dict[tuple[str, str], str] = {}
     for data in spec.data:
@@ -117,7 +117,7 @@ def make_walk(spec: typed.TypedSpec, knowns: Mapping[str, Known], sizes: Sizes) 
         for output in model.signature.outputs
         if output.type.element is Kind.REAL
     }
-    return Walk(knowns, sizes, fields, outputs, members)
+    return IntervalAnalysis(knowns, sizes, fields, outputs, members)
 
 
 def feature_types(spec: typed.TypedSpec, sizes: Sizes) -> Mapping[str, ArrayType | MemberFeatures]:
@@ -137,7 +137,7 @@ def feature_types(spec: typed.TypedSpec, sizes: Sizes) -> Mapping[str, ArrayType
 def _data_graph(
     spec: typed.TypedSpec,
     over: str,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
     lowering: Lowering,
     overrides: Mapping[str, str],
@@ -149,13 +149,13 @@ def _data_graph(
     blocks = [block for block in spec.blocks if block.over == over]
     grouping = _grouping(spec, blocks, labels)
     terms = [term for block in blocks for term in block.objectives] if grouping is None else []
-    objective = _terms(terms, lowering, walk, finite) if minimize else ()
-    groups = _groups(spec, over, lowering, walk, minimize, finite)
+    objective = _terms(terms, lowering, intervals, finite) if minimize else ()
+    groups = _groups(spec, over, lowering, intervals, minimize, finite)
     written = tuple(
         part
         for block in blocks
         for family in block.families
-        for part in family_rows(family, lowering, walk, labels, found, finite)
+        for part in family_rows(family, lowering, intervals, labels, found, finite)
     )
     parts = tuple(part for part in written if part.layout.size)
     empty = tuple(part for part in written if not part.layout.size)
@@ -165,14 +165,14 @@ def _data_graph(
     duals = tuple(
         choice
         for block in blocks
-        for choice in dual_choices(spec, block, layout, parts, lowering, walk, overrides, features, found)
+        for choice in dual_choices(spec, block, layout, parts, lowering, intervals, overrides, features, found)
     )
     _refuse_positions(spec, [term.value for group in groups for term in group.objective])
     if grouping is not None:
         _refuse_positions(spec, [*(part.residual for part in parts), *(node for _, node in metrics)])
     means = means_over(over, averages)
     graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping, empty)
-    check_domains(graph.roots, walk, found)
+    check_domains(graph.roots, intervals, found)
     return graph
 
 
@@ -204,14 +204,14 @@ def _grouping(
 
 
 def _groups(
-    spec: typed.TypedSpec, data: str, lowering: Lowering, walk: Walk, minimize: bool, finite: Finite
+    spec: typed.TypedSpec, data: str, lowering: Lowering, intervals: IntervalAnalysis, minimize: bool, finite: Finite
 ) -> tuple[GroupGraph, ...]:
     """The objectives over groups of a data set."""
     return tuple(
         GroupGraph(
             block.group_by,
             GROUP_AXIS.format(block.row),
-            _terms(block.objectives, lowering, walk, finite) if minimize else (),
+            _terms(block.objectives, lowering, intervals, finite) if minimize else (),
             block.span,
             strata_of(block.objectives, lowering) if minimize and members_of(spec) is not None else (),
         )
@@ -227,26 +227,28 @@ def members_of(spec: typed.TypedSpec) -> int | None:
     return descent.members
 
 
-def objective_scale(term: typed.TypedObjective, lowering: Lowering, walk: Walk, finite: Finite) -> float:
+def objective_scale(
+    term: typed.TypedObjective, lowering: Lowering, intervals: IntervalAnalysis, finite: Finite
+) -> float:
     """The constant that a term is divided by."""
     if term.scale is None:
         return 1.0
     node = lowering.scalar(term.scale, {})
     finite.check("the scale of the objective", term.scale, node)
-    scale = walk.range(node, {})
+    scale = intervals.range(node, {})
     if not scale.is_bounded or scale.lo <= 0 or scale.hi - scale.lo > 1e-9 * scale.hi:
         raise refuse("PD303", term.scale.span, found=scale)
     return scale.hi if scale.is_point else (scale.lo + scale.hi) / 2
 
 
 def _terms(
-    terms: Sequence[typed.TypedObjective], lowering: Lowering, walk: Walk, finite: Finite
+    terms: Sequence[typed.TypedObjective], lowering: Lowering, intervals: IntervalAnalysis, finite: Finite
 ) -> tuple[ObjectiveTerm, ...]:
     made = []
     for term in terms:
         value = lowering.scalar(term.value, {})
         finite.check("the objective", term.value, value)
-        made.append(ObjectiveTerm(value, objective_scale(term, lowering, walk, finite)))
+        made.append(ObjectiveTerm(value, objective_scale(term, lowering, intervals, finite)))
     return tuple(made)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import IndexAxis, Node, topological
-from pdual.compiler.walk import Walk
 from pdual.dsl.diagnostics import Collector
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import Interval
@@ -18,7 +18,7 @@ from pdual.dsl.operations.interval import Interval
 _LOOKED_AT = 256
 
 
-def check_domains(roots: Iterable[Node], walk: Walk, found: Collector) -> None:
+def check_domains(roots: Iterable[Node], intervals: IntervalAnalysis, found: Collector) -> None:
     """PD304 for every operation that the declared ranges let be asked outside its domain."""
     for node in topological(roots):
         operation = OPERATIONS.get(node.operation)
@@ -27,7 +27,7 @@ def check_domains(roots: Iterable[Node], walk: Walk, found: Collector) -> None:
         domain = operation.domain
         asked = node.arguments[domain.place]
         declared = _is_declared(asked)
-        outside = next((r for r in _ranges(asked, walk) if domain.leaves(r, declared or r.is_point)), None)
+        outside = next((r for r in _ranges(asked, intervals) if domain.leaves(r, declared or r.is_point)), None)
         if outside is not None:
             found.add(
                 "PD304",
@@ -45,8 +45,8 @@ def _is_declared(node: Node) -> bool:
     return node.operation in ("field", "output")
 
 
-def _ranges(node: Node, walk: Walk) -> Iterator[Interval]:
-    axes = [axis for axis in node.axes if axis.set in walk.sizes]
-    for place in islice(product(*(range(walk.sizes[axis.set]) for axis in axes)), _LOOKED_AT):
+def _ranges(node: Node, intervals: IntervalAnalysis) -> Iterator[Interval]:
+    axes = [axis for axis in node.axes if axis.set in intervals.sizes]
+    for place in islice(product(*(range(intervals.sizes[axis.set]) for axis in axes)), _LOOKED_AT):
         at: Mapping[IndexAxis, int] = dict(zip(axes, place, strict=True))
-        yield walk.range(node, at, (0,) * len(node.inner))
+        yield intervals.range(node, at, (0,) * len(node.inner))

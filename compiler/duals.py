@@ -8,11 +8,11 @@ from math import inf
 
 from pdual.compiler.axes import own_axes
 from pdual.compiler.graph import DataGraph, DualChoice, FormulaNode
+from pdual.compiler.interval_analysis import IntervalAnalysis, places
 from pdual.compiler.ir import Node, called
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows
-from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.checking.walking import children
 from pdual.dsl.declarations.registry import FORMULA, duals
@@ -28,7 +28,7 @@ def dual_choices(
     layout: Layout,
     parts: Sequence[PartRows],
     lowering: Lowering,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     overrides: Mapping[str, str],
     features: dict[str, Node],
     found: Collector,
@@ -40,7 +40,7 @@ def dual_choices(
         for kind, names in _by_kind(dual, overrides).items():
             held = [by_name[name] for name in names if name in by_name]
             if held:
-                choices.append(_choice(spec, dual, kind, held, layout, lowering, walk, features, found))
+                choices.append(_choice(spec, dual, kind, held, layout, lowering, intervals, features, found))
     return tuple(choices)
 
 
@@ -61,7 +61,7 @@ def _choice(
     held: Sequence[PartRows],
     layout: Layout,
     lowering: Lowering,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     features: dict[str, Node],
     found: Collector,
 ) -> DualChoice:
@@ -70,7 +70,7 @@ def _choice(
     names = tuple(part.layout.name for part in ordered)
     if isinstance(dual.value, typed.FormulaDual):
         outside = Lowering(spec, lowering.builder, lowering.keys, features_outside=True)
-        formulas = tuple(_formula(dual.value, part, outside, walk, found) for part in ordered)
+        formulas = tuple(_formula(dual.value, part, outside, intervals, found) for part in ordered)
         if kind == FORMULA and called([f.value for f in formulas]) <= spec.frozen:
             found.add("PD417", dual.value.span, family=ordered[0].layout.family)
         cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
@@ -132,14 +132,16 @@ def _members(
     return tuple(members)
 
 
-def _formula(dual: typed.FormulaDual, part: PartRows, lowering: Lowering, walk: Walk, found: Collector) -> FormulaNode:
+def _formula(
+    dual: typed.FormulaDual, part: PartRows, lowering: Lowering, intervals: IntervalAnalysis, found: Collector
+) -> FormulaNode:
     axes = own_axes(dual.binders)
     named = tuple(axis for axis in axes if axis is not None)
     indices = {b.identity: lowering.builder.index(a) for b, a in zip(dual.binders, named, strict=True)}
     node = lowering.scalar(dual.value, indices)
     interval: Interval | None = None
-    for place in part.layout.members or places(named, walk.sizes):
-        here = walk.range(node, dict(zip(part.axes, place, strict=True)))
+    for place in part.layout.members or places(named, intervals.sizes):
+        here = intervals.range(node, dict(zip(part.axes, place, strict=True)))
         interval = here if interval is None else union(interval, here)
     assert interval is not None
     signed = part.layout.sense is not Sense.AT_MOST

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from pdual.compiler.interval_analysis import Remembering
 from pdual.compiler.ir import IndexAxis, Node, Scalar, topological
-from pdual.compiler.walk import Remembering
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.operations import AGGREGATES, OPERATIONS, REDUCTIONS
 from pdual.dsl.record import record

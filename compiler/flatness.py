@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pdual.compiler.graph import Graph, ObjectiveTerm
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import Node, Scalar
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
-from pdual.compiler.walk import Walk
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.operations import OPERATIONS
@@ -38,7 +38,7 @@ class Stop:
 class Flatness:
     """Which nodes some weight moves. ``frozen``: the models that never train."""
 
-    walk: Walk
+    intervals: IntervalAnalysis
     frozen: frozenset[str]
     _found: dict[int, bool | Stop] = field(default_factory=dict)
 
@@ -80,14 +80,14 @@ class Flatness:
             yield from (place for place, slope in enumerate(known) if slope != FALSE)
 
     def _range(self, node: Node) -> Interval:
-        return EVERYTHING if node.inner else self.walk.range(node, {})  # wherever its indices stand
+        return EVERYTHING if node.inner else self.intervals.range(node, {})  # wherever its indices stand
 
 
-def report_flat(graph: Graph, walk: Walk, found: Collector) -> None:
+def report_flat(graph: Graph, intervals: IntervalAnalysis, found: Collector) -> None:
     """PD307 for every constraint that no weight can move, PD308 for every such term of the objective."""
     if not graph.spec.models:
         return  # nothing is to be trained
-    flatness = Flatness(walk, graph.spec.frozen)
+    flatness = Flatness(intervals, graph.spec.frozen)
     spans = {family.name: family.span for block in graph.spec.blocks for family in block.families}
     spans |= {average.name: average.span for average in graph.spec.averages}
     parts = [*(part for data in graph.data for part in data.parts), *graph.averages.parts]

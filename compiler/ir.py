@@ -87,7 +87,9 @@ class Node:
         constant = (
             not self.batched and self.operation not in ("norm", "call") and all(one.constant for one in self.arguments)
         )
-        object.__setattr__(self, "constant", constant)  # kept, since a walk that asks again is exponential in a DAG
+        object.__setattr__(
+            self, "constant", constant
+        )  # kept, since a intervals that asks again is exponential in a DAG
 
     def __str__(self) -> str:
         layout = ", ".join([*(["row"] if self.batched else []), *map(str, self.axes), *(f"<{a}>" for a in self.inner)])

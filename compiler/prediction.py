@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot, isinf, sqrt
 
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import IndexAxis, Node, topological
-from pdual.compiler.sweep import Leaf
-from pdual.compiler.walk import Walk
+from pdual.compiler.narrowing import Leaf
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval, add, multiply, point
 from pdual.dsl.operations.operation import Curvature
@@ -39,7 +39,7 @@ class Breaks(Exception):  # noqa: N818 - the answer to a question, not an error
 class Predictions:
     """The rules over one graph."""
 
-    walk: Walk
+    intervals: IntervalAnalysis
     _reads: dict[int, bool] = field(default_factory=dict)
     _gradients: dict[_Entry, Gradient] = field(default_factory=dict)
     _curvatures: dict[_Entry, Curvature] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Predictions:
         squares = self._squares(node.arguments[0], at, places[0]) if node.operation == "root" else None
         if squares is not None:
             return self._of_norm(squares)
-        ranges = [self.walk.range(a, at, p) for a, p in zip(node.arguments, places, strict=True)]
+        ranges = [self.intervals.range(a, at, p) for a, p in zip(node.arguments, places, strict=True)]
         total: Gradient = {}
         for argument, place, slope in zip(node.arguments, places, slopes(node.operation, ranges), strict=True):
             inside = self.gradient(argument, at, place)
@@ -123,7 +123,7 @@ class Predictions:
                 axes: tuple[IndexAxis, ...] = node.attributes
                 yield child, {**at, **dict(zip(axes, inner, strict=False))}, inner[len(axes) :], TRUE
             case "select":
-                place = self.walk.range(node.arguments[1], at)
+                place = self.intervals.range(node.arguments[1], at)
                 if self.reads(node.arguments[1]):
                     raise Breaks(node, "which entry is taken depends on a prediction")
                 members = range(int(place.lo), int(place.hi) + 1) if place.is_bounded else ()
@@ -147,13 +147,13 @@ class Predictions:
         self, node: Node, at: At, own: tuple[int, ...]
     ) -> Iterator[tuple[Node, At, tuple[int, ...], Interval]]:
         function, axis = node.attributes
-        size = self.walk.sizes.get(axis.set)
+        size = self.intervals.sizes.get(axis.set)
         if size is None or function not in ("sum", "mean", "max", "min"):
             raise Breaks(node, "how many values are reduced is not known")
         if len(node.arguments) > 1 and self.reads(node.arguments[1]):
             raise Breaks(node, "what is reduced depends on a prediction")
         places = [{**at, axis: member} for member in range(size)]
-        kept = [self.walk.range(node.arguments[1], p) if len(node.arguments) > 1 else TRUE for p in places]
+        kept = [self.intervals.range(node.arguments[1], p) if len(node.arguments) > 1 else TRUE for p in places]
         sure = sum(item == TRUE for item in kept)
         share = TRUE if function != "mean" else point(1.0 / sure) if sure == size else Interval(0.0, 1.0 / max(1, sure))
         for place, item in zip(places, kept, strict=True):
@@ -165,14 +165,14 @@ class Predictions:
     ) -> Iterator[tuple[Node, At, tuple[int, ...], Interval]]:
         function, start, end = node.attributes
         here = at.get(end)
-        if function != "sum" or here is None or start.set not in self.walk.sizes:
+        if function != "sum" or here is None or start.set not in self.intervals.sizes:
             raise Breaks(node, "no rule of this version covers it")
         if any(self.reads(argument) for argument in node.arguments[1:]):
             raise Breaks(node, "what is summed depends on a prediction")
-        for member in range(self.walk.sizes[start.set]):
+        for member in range(self.intervals.sizes[start.set]):
             place = {**at, start: member}
-            lands = self.walk.range(node.arguments[1], place)
-            kept = self.walk.range(node.arguments[2], place) if len(node.arguments) > 2 else TRUE
+            lands = self.intervals.range(node.arguments[1], place)
+            kept = self.intervals.range(node.arguments[2], place) if len(node.arguments) > 2 else TRUE
             if here in lands and kept != FALSE:
                 yield node.arguments[0], place, own, kept if lands.is_point else Interval(0.0, 1.0)
 
@@ -205,7 +205,7 @@ class Predictions:
         if node.operation == "root" and self._is_norm(node.arguments[0], at, places[0]):
             return Curvature.CONVEX
         kinds = [self.curvature(a, at, p) for a, p in zip(node.arguments, places, strict=True)]
-        ranges = [self.walk.range(a, at, p) for a, p in zip(node.arguments, places, strict=True)]
+        ranges = [self.intervals.range(a, at, p) for a, p in zip(node.arguments, places, strict=True)]
         moving = [self.reads(argument) for argument in node.arguments]
         found = self._rule(node, kinds, ranges, moving)
         if found is Curvature.UNKNOWN:
@@ -285,7 +285,7 @@ class Predictions:
                 return self.bowl(node.arguments[0], at, places[0])
             case "multiply" | "divide":
                 moving = 0 if self.reads(node.arguments[0]) else 1
-                factor = self.walk.range(node.arguments[1 - moving], at, places[1 - moving])
+                factor = self.intervals.range(node.arguments[1 - moving], at, places[1 - moving])
                 least = factor.lo if node.operation == "multiply" else 1.0 / factor.hi if factor.hi > 0 else 0.0
                 if least > 0:
                     return [(least * w, a) for w, a in self.bowl(node.arguments[moving], at, places[moving])]

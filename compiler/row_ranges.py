@@ -1,6 +1,6 @@
 """Ranges of constraints on rows that are at hand: fields are the rows' own numbers, outputs have their declared ranges.
 
-The walk of ``walk.py`` for all rows at once. What does not read a field, and what has no rule for rows, has the range that it has for every
+The walk of ``intervals.py`` for all rows at once. What does not read a field, and what has no rule for rows, has the range that it has for every
 row, which holds for these too. numpy is imported with this module, which only what binds data imports.
 """
 
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pdual.compiler.interval_analysis import IntervalAnalysis, Remembering
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import Sense
 from pdual.compiler.rows import PartRows
-from pdual.compiler.walk import Remembering, Walk
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
 from pdual.dsl.operations.interval_arrays import Array, Ends, many, ranged
@@ -52,8 +52,8 @@ class RowWalk(Remembering[Range]):
     ``fields``: the rows' columns that hold numbers, by part name (``load.re``) [rows, *axes].
     """
 
-    def __init__(self, walk: Walk, fields: Mapping[str, NDArray[Any]], rows: int) -> None:
-        self._walk = walk
+    def __init__(self, intervals: IntervalAnalysis, fields: Mapping[str, NDArray[Any]], rows: int) -> None:
+        self._intervals = intervals
         self._fields = fields
         self._rows = rows
         self._memo = {}
@@ -74,7 +74,7 @@ class RowWalk(Remembering[Range]):
             given = [self.range(argument, indices, inner if argument.inner else ()) for argument in node.arguments]
             if any(isinstance(item, Ends) for item in given):
                 return ranged(operation, given, self._rows)
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         match node.operation:
             case "field":
                 return self._field(node, indices, inner)
@@ -88,13 +88,13 @@ class RowWalk(Remembering[Range]):
                 return self.range(node.arguments[0], indices, inner)
             case "reduce":
                 return self._reduce(node, indices, inner)
-        return self._walk.range(node, indices, inner)
+        return self._intervals.range(node, indices, inner)
 
     def _field(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Range:
         _, name, component = node.attributes
         column = self._fields.get(f"{name}.{component}" if component else name)
         if column is None or node.axes or column.ndim != 1 + len(inner):
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         place: tuple[Any, ...] = (slice(None), *inner)
         values = column[place].astype(np.float64)
         return Ends(values, values)
@@ -105,10 +105,10 @@ class RowWalk(Remembering[Range]):
         if not isinstance(place, Ends):
             if place.is_point:
                 return self.range(base, indices, (int(place.lo), *inner))
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         wanted = np.unique(place.lo)
         if not np.array_equal(place.lo, place.hi) or len(wanted) > _LOOKED_UP:
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         low, high = np.empty(self._rows), np.empty(self._rows)
         for member in wanted:
             here = place.lo == member
@@ -118,9 +118,9 @@ class RowWalk(Remembering[Range]):
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...]) -> Range:
         function, axis = node.attributes
-        size = self._walk.sizes.get(axis.set)
+        size = self._intervals.sizes.get(axis.set)
         if size is None:
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         body = node.arguments[0]
         items: list[tuple[Range, Range]] = []
         for member in range(size):
@@ -129,5 +129,5 @@ class RowWalk(Remembering[Range]):
             if isinstance(kept, Ends) or kept != FALSE:  # by row, or kept by none
                 items.append((self.range(body, placed, inner if body.inner else ()), kept))
         if not any(isinstance(item, Ends) for pair in items for item in pair):
-            return self._walk.range(node, indices, inner)
+            return self._intervals.range(node, indices, inner)
         return reduced(function, items, self._rows)

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from pdual.compiler.axes import own_axes
 from pdual.compiler.finite import Finite
+from pdual.compiler.interval_analysis import IntervalAnalysis, places
 from pdual.compiler.ir import IndexAxis, Node
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.lower import Lowering
-from pdual.compiler.sweep import sweep
+from pdual.compiler.narrowing import sweep
 from pdual.compiler.values import CallValue, Value
-from pdual.compiler.walk import Walk, places
 from pdual.dsl import typed
 from pdual.dsl.diagnostics import Collector, refuse
 from pdual.dsl.operations.interval import FALSE, TRUE, Interval
@@ -55,7 +55,7 @@ class _Entry:
 def family_rows(
     family: typed.TypedFamily,
     lowering: Lowering,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
     found: Collector,
     finite: Finite,
@@ -65,17 +65,17 @@ def family_rows(
     if any(axis is None for axis in axes):
         raise refuse("PD292", family.span, family=family.name)
     named = [axis for axis in axes if axis is not None]
-    size = math.prod(walk.sizes[axis.set] for axis in named)
+    size = math.prod(intervals.sizes[axis.set] for axis in named)
     if size > MOST_ENTRIES:
         raise refuse("PD274", family.span, family=family.name, limit=f"{MOST_ENTRIES:,}", size=f"{size:,}")
     indices = {b.identity: lowering.builder.index(a) for b, a in zip(family.binders, named, strict=True)}
     mask = _family_mask(family, lowering, indices)
     operands = [lowering.value(operand, indices) for operand in family.operands]
     scale = lowering.scalar(family.scale, indices) if family.scale is not None else None
-    _check_finite(family, finite, walk, named, operands, mask, scale)
+    _check_finite(family, finite, intervals, named, operands, mask, scale)
     is_complex = any(isinstance(operand, Pair) for operand in operands)
     parts = [
-        _part(family, shape, lowering, walk, labels, tuple(named), operands, mask, scale, finite)
+        _part(family, shape, lowering, intervals, labels, tuple(named), operands, mask, scale, finite)
         for shape in part_shapes(family.operators, is_complex)
     ]
     for part in parts:
@@ -88,19 +88,19 @@ def family_rows(
 def _check_finite(
     family: typed.TypedFamily,
     finite: Finite,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     axes: Sequence[IndexAxis],
     operands: Sequence[Value],
     mask: Node | None,
     scale: Node | None,
 ) -> None:
     """PD310 for what has no finite value on an entry that counts."""
-    every = places(axes, walk.sizes)
+    every = places(axes, intervals.sizes)
     for binder in family.binders:
         if binder.where is not None and mask is not None:
             finite.check(f"the filter of `{family.name}`", binder.where, mask, axes, every)
     if mask is not None:
-        every = [place for place in every if walk.range(mask, dict(zip(axes, place, strict=True))) != FALSE]
+        every = [place for place in every if intervals.range(mask, dict(zip(axes, place, strict=True))) != FALSE]
     for expression, operand in zip(family.operands, operands, strict=True):
         finite.check(f"`{family.name}`", expression, operand, axes, every)
     if family.scale is not None and scale is not None:
@@ -120,7 +120,7 @@ def _part(
     family: typed.TypedFamily,
     shape: PartShape,
     lowering: Lowering,
-    walk: Walk,
+    intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
     axes: tuple[IndexAxis, ...],
     operands: Sequence[Value],
@@ -134,13 +134,13 @@ def _part(
     other = _other_side(lowering, operands, shape)
     entries: list[_Entry] = []
     without_side = filtered = 0
-    for place in places(axes, walk.sizes):
+    for place in places(axes, intervals.sizes):
         at = dict(zip(axes, place, strict=True))
-        kept = walk.range(mask, at) if mask is not None else TRUE
+        kept = intervals.range(mask, at) if mask is not None else TRUE
         if kept == FALSE:
             filtered += 1
             continue
-        low, high = walk.range(left, at), walk.range(right, at)
+        low, high = intervals.range(left, at), intervals.range(right, at)
         infinite = _infinite(low, high, shape)
         if infinite is not None:
             never, side = infinite
@@ -148,12 +148,14 @@ def _part(
             finite.check_side(f"`{family.name}`", family.operands[side], node, never)
             without_side += 1
             continue
-        interval = walk.range(residual, at)
+        interval = intervals.range(residual, at)
         width = (
-            None if shape.equality else _width(low, high, walk.range(other, at) if other is not None else None, shape)
+            None
+            if shape.equality
+            else _width(low, high, intervals.range(other, at) if other is not None else None, shape)
         )
-        own = walk.range(scale, at).hi if scale is not None else None
-        never = _never(walk, residual, at, interval, shape.equality)
+        own = intervals.range(scale, at).hi if scale is not None else None
+        never = _never(intervals, residual, at, interval, shape.equality)
         entries.append(_Entry(place, interval, width, own, kept != TRUE, never))
     ranges = _filled([entry.range for entry in entries])
     layout = PartLayout(
@@ -191,11 +193,13 @@ def _infinite(low: Interval, high: Interval, shape: PartShape) -> tuple[bool, in
     return None
 
 
-def _never(walk: Walk, residual: Node, at: Mapping[IndexAxis, int], interval: Interval, equality: bool) -> bool:
+def _never(
+    intervals: IntervalAnalysis, residual: Node, at: Mapping[IndexAxis, int], interval: Interval, equality: bool
+) -> bool:
     """Whether a row holds for no values: by its range, or since going back through it leaves some value none."""
     if interval.lo > 0 or (equality and interval.hi < 0):
         return True
-    return interval.is_bounded and interval.hi > 0 and sweep(walk, residual, at, equality=equality) is None
+    return interval.is_bounded and interval.hi > 0 and sweep(intervals, residual, at, equality=equality) is None
 
 
 def _component(lowering: Lowering, value: Value, component: str) -> Node:

@@ -20,7 +20,7 @@ from pdual.runtime.problem.prepare import read_rows
 from pdual.runtime.runs.execute import Outcome
 from pdual.runtime.runs.unseen import look, multiplier_fields, standards_of, text_fields
 from pdual.runtime.system.setting import plain
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 if TYPE_CHECKING:
     Columns = dict[str, Tensor]
@@ -55,20 +55,22 @@ def predicted(outcome: Outcome, name: str, rows: Any) -> dict[str, Tensor | Ragg
 
 def multipliers_of_split(outcome: Outcome, split: str, data: str | None) -> dict[str, Tensor]:
     """See ``Run.multipliers``. Raises PD751."""
-    lanes = outcome.run.lanes
-    if data is not None and not (isinstance(data, str) and data in [lane.name for lane in lanes]):
-        raise _unknown("data set", data, [lane.name for lane in lanes])
-    asked = [lane for lane in lanes if data in (None, lane.name)]
-    splits = dict.fromkeys(name for lane in asked for name in lane.table.splits)
+    training_sets = outcome.run.training_sets
+    if data is not None and not (
+        isinstance(data, str) and data in [training_set.name for training_set in training_sets]
+    ):
+        raise _unknown("data set", data, [training_set.name for training_set in training_sets])
+    asked = [training_set for training_set in training_sets if data in (None, training_set.name)]
+    splits = dict.fromkeys(name for training_set in asked for name in training_set.table.splits)
     if split not in splits:
         raise _unknown("split", split, splits)
     found: dict[str, Tensor] = {}
     with plain():
-        for lane in asked:
-            if split in lane.table.splits:
-                read = lane.evaluate(split).multipliers
+        for training_set in asked:
+            if split in training_set.table.splits:
+                read = training_set.evaluate(split).multipliers
                 if read is not None:
-                    found |= _by_part(lane.program.layout, read)
+                    found |= _by_part(training_set.program.layout, read)
     averages = outcome.run.averages
     if averages is not None and averages.multipliers.active and data is None:
         found |= _by_part(averages.layout, averages.level)
@@ -77,29 +79,35 @@ def multipliers_of_split(outcome: Outcome, split: str, data: str | None) -> dict
 
 def multipliers_of_rows(outcome: Outcome, rows: Any, data: str | None) -> dict[str, Tensor]:
     """See ``Run.multipliers``. Raises PD73x, PD751 to PD753."""
-    lane = _lane(outcome, data)
-    graph, spec = outcome.graph.over(lane.name), outcome.graph.spec.data_set(lane.name)
+    training_set = _training_set(outcome, data)
+    graph, spec = outcome.graph.over(training_set.name), outcome.graph.spec.data_set(training_set.name)
     kinds = {field.name: field.type for field in spec.fields}
     columns, texts = _read(rows, kinds, outcome, "multipliers(...)")
     needed = multiplier_fields(graph) | text_fields(graph, spec)
     _refuse_missing("multipliers(...)", sorted(needed - columns.keys() - texts.keys()), kinds)
-    columns |= {name: item.of(columns[name]) for name, item in standards_of(lane.table).items() if name in columns}
+    columns |= {
+        name: item.of(columns[name]) for name, item in standards_of(training_set.table).items() if name in columns
+    }
     count = len([*columns.values(), *texts.values()][0])
     table = ColumnTable(columns, {"new": torch.arange(count)}, "new rows", texts=texts)
     with plain():
-        read_rows(outcome.graph, {lane.name: table}, outcome.run.problem.models)
-        found = look(outcome.run, outcome.graph, lane, table, multipliers=True).multipliers
+        read_rows(outcome.graph, {training_set.name: table}, outcome.run.problem.models)
+        found = look(outcome.run, outcome.graph, training_set, table, multipliers=True).multipliers
     assert found is not None
-    return _by_part(lane.program.layout, found)
+    return _by_part(training_set.program.layout, found)
 
 
-def _lane(outcome: Outcome, data: str | None) -> Lane:
+def _training_set(outcome: Outcome, data: str | None) -> TrainingSet:
     """The data set that has multipliers of rows: the one that is named, or the only one."""
-    of_rows = [lane for lane in outcome.run.lanes if lane.program.groups_by is None]
+    of_rows = [training_set for training_set in outcome.run.training_sets if training_set.program.groups_by is None]
     asked = None if data is None else str(data)
-    held = [lane for lane in of_rows if lane.multipliers.active and asked in (None, lane.name)]
+    held = [
+        training_set
+        for training_set in of_rows
+        if training_set.multipliers.active and asked in (None, training_set.name)
+    ]
     if len(held) != 1:
-        names = [lane.name for lane in of_rows if lane.multipliers.active]
+        names = [training_set.name for training_set in of_rows if training_set.multipliers.active]
         raise _unknown("data set with multipliers of rows called", asked or "data", names)
     return held[0]
 

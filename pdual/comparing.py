@@ -147,5 +147,5 @@ def _performed(
 
 
 def _generalises(outcome: Outcome) -> bool:
-    held = [lane.multipliers for lane in outcome.run.lanes if lane.multipliers.active]
+    held = [training_set.multipliers for training_set in outcome.run.training_sets if training_set.multipliers.active]
     return bool(held) and all(multipliers.generalises and multipliers.parameters for multipliers in held)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pdual.restoring import Restored
     from pdual.runtime.data.tables import Ragged
     from pdual.runtime.runs.unseen import Unseen
-    from pdual.runtime.training.training_sets import Lane
+    from pdual.runtime.training.training_sets import TrainingSet
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,20 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
     from pdual.restoring import told_in
     from pdual.runtime.data.features import FeatureCache
     from pdual.runtime.drawings.draw import priced
-    from pdual.runtime.evaluation.result import Pass
-    from pdual.runtime.evaluation.violations import Profile, address
+    from pdual.runtime.evaluation.result import EvaluationResult
+    from pdual.runtime.evaluation.violations import Violations, address
 
     with told_in(found.understood.source):
-        lane, unseen = _looked(found, file, data, multipliers=True)
+        training_set, unseen = _looked(found, file, data, multipliers=True)
     multipliers = unseen.multipliers
     assert multipliers is not None
-    layout = lane.program.layout
+    layout = training_set.program.layout
     residuals = torch.zeros_like(multipliers) if unseen.residuals is None else unseen.residuals
-    passed = Pass(unseen.ids, None, residuals, None, multipliers, {}, FeatureCache())
-    profile = Profile.of(passed, layout, lane.multipliers.caps)
-    assert profile.at_cap is not None
+    passed = EvaluationResult(unseen.ids, None, residuals, None, multipliers, {}, FeatureCache())
+    violations = Violations.of(passed, layout, training_set.multipliers.caps)
+    assert violations.at_cap is not None
     price, sizes = priced(layout, multipliers), multipliers.abs()
-    violation = profile.largest()
+    violation = violations.largest()
     scored = []
     for place in torch.argsort(price, descending=True, stable=True).tolist():
         column = int(sizes[place].argmax())
@@ -76,14 +76,14 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
                 multiplier=float(price[place]),
                 largest=float(multipliers[place, column]),
                 entry=address(layout, column, name),
-                at_cap=int(profile.at_cap[place].sum()),
+                at_cap=int(violations.at_cap[place].sum()),
                 violation=None if unseen.residuals is None else float(violation[place]),
             )
         )
     return scored
 
 
-def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[Lane, Unseen]:
+def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[TrainingSet, Unseen]:
     from pdual.runtime.problem.prepare import read_rows
     from pdual.runtime.runs.unseen import (
         look,
@@ -95,22 +95,24 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
     )
 
     name = _data_set(found, data)
-    lane = next(item for item in found.run.lanes if item.name == name)
-    if multipliers and not lane.multipliers.active:
+    training_set = next(item for item in found.run.training_sets if item.name == name)
+    if multipliers and not training_set.multipliers.active:
         raise refuse("PD730", parts=f"`{name}`", kind="none")
     graph = found.graph.over(name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
     own = found.graph.spec.data_set(name)
     needed |= text_fields(graph, own)
-    table = read_unseen(found.graph, own, file, needed, found.context, standards_of(lane.table))
+    table = read_unseen(found.graph, own, file, needed, found.context, standards_of(training_set.table))
     read_rows(found.graph, {name: table}, found.run.problem.models)
-    return lane, look(found.run, found.graph, lane, table, multipliers)
+    return training_set, look(found.run, found.graph, training_set, table, multipliers)
 
 
 def _data_set(found: Restored, name: str | None) -> str:
-    names: Sequence[str] = [lane.name for lane in found.run.lanes if lane.program.groups_by is None]
+    names: Sequence[str] = [
+        training_set.name for training_set in found.run.training_sets if training_set.program.groups_by is None
+    ]
     if not names:
-        raise refuse("PD293", data=found.run.lanes[0].program.of)
+        raise refuse("PD293", data=found.run.training_sets[0].program.of)
     shown = ", ".join(f"`{item}`" for item in names)
     if name is None:
         if len(names) > 1:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from pdual.dsl.diagnostics import refuse
 from pdual.resolving.answers import Answers
-from pdual.resolving.plan import Answer, Asked, Plan
+from pdual.resolving.plan import Answer, Plan, Task
 from pdual.resolving.processes import Processes, command
 from pdual.resolving.solving import Resolve
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pdual.restoring import Restored
-    from pdual.runtime.training.training_sets import Lane
+    from pdual.runtime.training.training_sets import TrainingSet
 
 
 NONE: Mapping[str, Path] = {}
@@ -114,39 +114,41 @@ def sensitivity(
 
     Raises PD733 where no unseen row has a multiplier, PD734 where a group is larger than its split, and what a run raises.
     """
-    lane, split, plan, groups = _planned(found, plan, split)
+    training_set, split, plan, groups = _planned(found, plan, split)
     tell = _Teller(told, plan, groups)
-    ended = [tell(*answer) for answer in _answers(found, lane, split, plan, _asked(plan, groups), stop, jobs, named)]
-    return _concluded(found, lane, split, plan, groups, ended)
+    ended = [
+        tell(*answer) for answer in _answers(found, training_set, split, plan, _asked(plan, groups), stop, jobs, named)
+    ]
+    return _concluded(found, training_set, split, plan, groups, ended)
 
 
 def resolve_one(found: Restored, plan: Plan, number: int, split: str | None, stop: Callable[[], bool]) -> None:
     """Re-solve ``number`` of a plan alone, and keep its answer: what a process of ``jobs`` does. Raises what ``sensitivity`` does."""
-    lane, split, plan, groups = _planned(found, plan, split)
-    for _ in _answers(found, lane, split, plan, _asked(plan, groups)[number : number + 1], stop, jobs=1):
+    training_set, split, plan, groups = _planned(found, plan, split)
+    for _ in _answers(found, training_set, split, plan, _asked(plan, groups)[number : number + 1], stop, jobs=1):
         pass
 
 
-def _planned(found: Restored, plan: Plan, split: str | None) -> tuple[Lane, str, Plan, list[_Group]]:
+def _planned(found: Restored, plan: Plan, split: str | None) -> tuple[TrainingSet, str, Plan, list[_Group]]:
     """Where the groups are taken from, the plan with its size, and the groups."""
     import torch
 
     torch.set_num_threads(found.record.threads)
-    lane, split = _held_out(found, split)
-    return lane, split, *_groups(found, lane, split, plan)
+    training_set, split = _held_out(found, split)
+    return training_set, split, *_groups(found, training_set, split, plan)
 
 
-def _asked(plan: Plan, groups: Sequence[_Group]) -> list[Asked]:
+def _asked(plan: Plan, groups: Sequence[_Group]) -> list[Task]:
     """The re-solves in order: of the train rows alone, then of every group, each with all seeds."""
-    return [Asked(ids, seed) for ids in ((), *(group.ids for group in groups)) for seed in range(plan.seeds)]
+    return [Task(ids, seed) for ids in ((), *(group.ids for group in groups)) for seed in range(plan.seeds)]
 
 
 def _answers(
     found: Restored,
-    lane: Lane,
+    training_set: TrainingSet,
     split: str,
     plan: Plan,
-    asked: Sequence[Asked],
+    asked: Sequence[Task],
     stop: Callable[[], bool],
     jobs: int,
     named: Mapping[str, Path] = NONE,
@@ -155,7 +157,7 @@ def _answers(
 
     What a process of its own leaves no answer for is solved here, so that what it met with is met with here.
     """
-    kept, resolve = Answers(found, lane.name, plan), Resolve(found, lane, plan, stop)
+    kept, resolve = Answers(found, training_set.name, plan), Resolve(found, training_set, plan, stop)
     missing = [number for number, item in enumerate(asked) if kept(item) is None]
     apart = missing if jobs > 1 else []
     commands = [(number, command(found.folder.path, plan, split, number, named)) for number in apart]
@@ -198,7 +200,12 @@ class _Teller:
 
 
 def _concluded(
-    found: Restored, lane: Lane, split: str, plan: Plan, groups: Sequence[_Group], ended: Sequence[Answer]
+    found: Restored,
+    training_set: TrainingSet,
+    split: str,
+    plan: Plan,
+    groups: Sequence[_Group],
+    ended: Sequence[Answer],
 ) -> Sensitivity:
     """``ended``: what came of the re-solves, in order; of the groups those that have all of their seeds count."""
     base, later = [item.objective for item in ended[: plan.seeds]], ended[plan.seeds :]
@@ -214,7 +221,7 @@ def _concluded(
     levels = [item.multiplier for item in chosen]
     return Sensitivity(
         problem=found.record.problem,
-        data=lane.name,
+        data=training_set.name,
         split=split,
         plan=plan,
         base=tuple(base),
@@ -226,40 +233,42 @@ def _concluded(
     )
 
 
-def _held_out(found: Restored, split: str | None) -> tuple[Lane, str]:
+def _held_out(found: Restored, split: str | None) -> tuple[TrainingSet, str]:
     """The first data set with unseen rows that have multipliers, and their split: the last one, which is the test split where there is one."""
-    for lane in found.run.lanes:
-        names = [name for name, ids in lane.table.splits.items() if name != "train" and len(ids)]
+    for training_set in found.run.training_sets:
+        names = [name for name, ids in training_set.table.splits.items() if name != "train" and len(ids)]
         chosen = split if split is not None else (names[-1] if names else None)
-        if chosen not in names or not lane.multipliers.active or lane.program.groups_by is not None:
+        if chosen not in names or not training_set.multipliers.active or training_set.program.groups_by is not None:
             continue
-        if lane.multipliers.generalises:
-            return lane, str(chosen)
+        if training_set.multipliers.generalises:
+            return training_set, str(chosen)
     raise refuse("PD733", split=split)
 
 
-def _groups(found: Restored, lane: Lane, split: str, plan: Plan) -> tuple[Plan, list[_Group]]:
+def _groups(found: Restored, training_set: TrainingSet, split: str, plan: Plan) -> tuple[Plan, list[_Group]]:
     """The groups of a plan, and the plan with its size."""
     import torch
 
     from pdual.runtime.drawings.draw import priced
-    from pdual.runtime.evaluation.violations import Profile
+    from pdual.runtime.evaluation.violations import Violations
 
-    passed = lane.evaluate(split)
+    passed = training_set.evaluate(split)
     assert passed.multipliers is not None
     ids = passed.ids
     size = plan.sized(len(ids))
     if not 2 <= size < len(ids):
         raise refuse("PD734", size=size, split=split, rows=len(ids))
     live = passed.multipliers if passed.mask is None else torch.where(passed.mask, passed.multipliers, 0.0)
-    price = priced(lane.program.layout, live).double()
+    price = priced(training_set.program.layout, live).double()
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
-    worst = Profile.of(passed, lane.program.layout).largest().double()
-    scale = found.graph.objective_scale / (len(lane.train_ids) + size)  # brings a scaled objective into its own units
+    worst = Violations.of(passed, training_set.program.layout).largest().double()
+    scale = found.graph.objective_scale / (
+        len(training_set.train_ids) + size
+    )  # brings a scaled objective into its own units
     groups = []
     for kind, places in _places(price, plan, size):
         own = tuple(ids[places].tolist())
-        rows = tuple(lane.table.address(row) for row in own)
+        rows = tuple(training_set.table.address(row) for row in own)
         first_order = float(costs[places].sum()) * scale
         groups.append(_Group(kind, own, rows, float(price[places].mean()), first_order, float(worst[places].mean())))
     return replace(plan, size=size), groups

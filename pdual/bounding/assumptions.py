@@ -1,6 +1,8 @@
 """The paper's assumptions, one by one: whether a spec meets them, and why.
 
-Assumptions 1 to 7 of Boero, Nixon and Ribeiro, on which Theorems 1 and 2 rest.
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning": uniform convergence, approximation of the optimal
+multiplier, convex and Lipschitz losses, approximate convexity, strict Slater, complexity of the dual class.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 Vector form of the theorems, in scaled units: L Gamma becomes the sum of L_i Gamma_i, L^2 the sum of L_i^2, B nu_Phi the sum of B_i
 nu_Phi, zeta that of every entry; violations are the Euclidean norm over entries, whose sampling error is at most n zeta.
 
-The plain bounds are Lemma 1, Theorem 1 and Theorem 2 of Boero, Nixon and Ribeiro; the augmented ones are in "Extension to the Augmented Lagrangian".
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning": the theorems on statistical primal recovery and
+empirical approximate sensitivity.
 """
 
 from __future__ import annotations

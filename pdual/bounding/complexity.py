@@ -25,7 +25,7 @@ from pdual.compiler.ir import Node, called, topological
 from pdual.compiler.program import Evaluation
 from pdual.restoring import Restored
 from pdual.runtime.data.tables import with_groups
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 BOUND = "networks with norms up to the trained ones, layer by layer"
 MONTE_CARLO = f"last layers with norms up to the trained ones, features as trained; Monte Carlo, {DRAWS} draws of signs"
@@ -35,8 +35,8 @@ def complexities(found: Restored, parts: Sequence[Constants], objective: Objecti
     """R0, R and RL on the train rows: of each a bound, which the certificate takes where there is one, and an estimate."""
     predictions: dict[str, Pair] = {}
     multipliers: list[Pair] = []
-    for lane in found.run.lanes:
-        predictions[lane.name], own = _of_lane(found, lane)
+    for training_set in found.run.training_sets:
+        predictions[training_set.name], own = _of_training_set(found, training_set)
         multipliers += own
     whole = _loss(predictions, objective.data, objective.lipschitz, objective.range.hi - objective.range.lo)
     losses = [
@@ -51,40 +51,40 @@ def complexities(found: Restored, parts: Sequence[Constants], objective: Objecti
     ]
 
 
-def _of_lane(found: Restored, lane: Lane) -> tuple[Pair, list[Pair]]:
+def _of_training_set(found: Restored, training_set: TrainingSet) -> tuple[Pair, list[Pair]]:
     """The predictions of one data set as one vector, and its multipliers, plan by plan, from one pass over the train rows."""
     signs = Signs()
-    models = {name: found.run.problem.models[name] for name in _called(found.graph, lane.name)}
-    why = "" if lane.program.groups_by is None else "the rows of a group are predicted together"
+    models = {name: found.run.problem.models[name] for name in _called(found.graph, training_set.name)}
+    why = "" if training_set.program.groups_by is None else "the rows of a group are predicted together"
     why = why or next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
-    why = why or next(_of_no_row(found.graph, lane.name), "")
+    why = why or next(_of_no_row(found.graph, training_set.name), "")
     watched = [] if why else [Watched(model, signs) for model in models.values() if not _is_fixed(model)]
-    classes = dual_classes(found, lane, signs)
+    classes = dual_classes(found, training_set, signs)
     try:
         if watched or any(item.watched for item in classes):
-            _pass(lane, watched, classes)
+            _pass(training_set, watched, classes)
     finally:
         for item in (*watched, *(own for each in classes for own in each.watched)):
             item.close()
-    rows = len(lane.train_ids)
+    rows = len(training_set.train_ids)
     return nothing(why) if why else together(watched, rows), [item.pair(rows) for item in classes]
 
 
 @torch.no_grad()
-def _pass(lane: Lane, watched: Sequence[Watched], classes: Sequence[DualClass]) -> None:
+def _pass(training_set: TrainingSet, watched: Sequence[Watched], classes: Sequence[DualClass]) -> None:
     """Evaluate objective, constraints and multipliers of every train row once; each network listens to its own turn alone."""
     networks = [own for item in classes for own in item.watched]
-    for piece in torch.split(lane.train_ids, lane.evaluation_batch):
-        rows = with_groups(lane.table.batch(piece), [len(piece)])
+    for piece in torch.split(training_set.train_ids, training_set.evaluation_batch):
+        rows = with_groups(training_set.table.batch(piece), [len(piece)])
         for item in watched:
             item.listens = len(piece)
-        found = Evaluation(*lane.program.train(rows.values, rows.ids))
+        found = Evaluation(*training_set.program.train(rows.values, rows.ids))
         for item in watched:
             item.listens = 0
         for item in networks:
             item.listens = len(piece)
         if networks:
-            lane.multipliers.read(rows.ids, found.features, rows.values)
+            training_set.multipliers.read(rows.ids, found.features, rows.values)
         for item in networks:
             item.listens = 0
 

@@ -15,8 +15,8 @@ from pdual.bounding.estimate import Estimate
 from pdual.comparing import REFERENCE
 from pdual.dsl.declarations.dual import DualKind
 from pdual.restoring import Restored
-from pdual.runtime.evaluation.violations import Profile, families
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.evaluation.violations import Violations, families
+from pdual.runtime.training.training_sets import TrainingSet
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,38 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     lam_phi is one element of the class, and the table of the first pointwise reference stands for the optimal multiplier: where that is exact the
     number is no smaller than the infimum over the class on these rows.
     """
-    learned = {part for lane in found.run.lanes for part in _held(lane, _is_fitted)}
+    learned = {part for training_set in found.run.training_sets for part in _held(training_set, _is_fitted)}
     if not learned:
         return Estimate("nuPhi", None, "estimate", "no multipliers are learned")
     named = next(
-        ((name, run) for name, run in references if any(_held(lane, _is_reference) for lane in run.run.lanes)), None
+        (
+            (name, run)
+            for name, run in references
+            if any(_held(training_set, _is_reference) for training_set in run.run.training_sets)
+        ),
+        None,
     )
     if named is None:
         return Estimate(
             "nuPhi", None, "estimate", "no reference: --reference RUN of the same problem, --dual pointwise"
         )
     name, reference = named
-    others = {lane.name: lane for lane in reference.run.lanes}
+    others = {training_set.name: training_set for training_set in reference.run.training_sets}
     rows, distances = 0, list[Distance]()
-    for lane in found.run.lanes:
-        count, of_lane = _of_lane(lane, others[lane.name])
+    for training_set in found.run.training_sets:
+        count, of_training_set = _of_training_set(training_set, others[training_set.name])
         rows += count
-        distances += of_lane
-    capped = sorted({part for lane in found.run.lanes for part in _at_cap(others[lane.name], _held(lane, _is_fitted))})
-    left = learned - {part for lane in reference.run.lanes for part in _held(lane, _is_reference)}
+        distances += of_training_set
+    capped = sorted(
+        {
+            part
+            for training_set in found.run.training_sets
+            for part in _at_cap(others[training_set.name], _held(training_set, _is_fitted))
+        }
+    )
+    left = learned - {
+        part for training_set in reference.run.training_sets for part in _held(training_set, _is_reference)
+    }
     if left or not distances:
         what = ", ".join(sorted(left)) or "no row is in both runs"
         return Estimate("nuPhi", None, "estimate", f"`{name}` has no multiplier of every row for {what}")
@@ -73,13 +86,15 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     return Estimate("nuPhi", worst.entry, "estimate", method, True, parts)
 
 
-def _at_cap(lane: Lane, learned: set[str]) -> set[str]:
+def _at_cap(training_set: TrainingSet, learned: set[str]) -> set[str]:
     """The parts of a reference that some train row has at its cap: the optimal multiplier may be larger there."""
-    parts = [part for part in lane.program.layout.parts if part.name in learned & _held(lane, _is_reference)]
+    parts = [
+        part for part in training_set.program.layout.parts if part.name in learned & _held(training_set, _is_reference)
+    ]
     if not parts:
         return set()
-    layout = lane.program.layout
-    capped = Profile.of(lane.evaluate("train"), layout, lane.multipliers.caps).at_cap
+    layout = training_set.program.layout
+    capped = Violations.of(training_set.evaluate("train"), layout, training_set.multipliers.caps).at_cap
     assert capped is not None
     return {part.name for part in parts if bool(capped[:, layout.columns_in([part])].any())}
 
@@ -92,19 +107,19 @@ def _is_reference(kind: DualKind) -> bool:
     return kind.name == REFERENCE
 
 
-def _held(lane: Lane, chosen: Callable[[DualKind], bool]) -> set[str]:
+def _held(training_set: TrainingSet, chosen: Callable[[DualKind], bool]) -> set[str]:
     """The parts of a data set whose multipliers are held in such a way."""
-    pairs = zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True)
+    pairs = zip(training_set.multipliers.plans, training_set.multipliers.kinds, strict=True)
     return {part for plan, kind in pairs if chosen(kind) for part in plan.parts}
 
 
-def _of_lane(lane: Lane, other: Lane) -> tuple[int, list[Distance]]:
+def _of_training_set(training_set: TrainingSet, other: TrainingSet) -> tuple[int, list[Distance]]:
     """The number of common train rows, and the distances of the families that one learns and the other has a table of."""
-    learned, table = _held(lane, _is_fitted), _held(other, _is_reference)
-    layout = lane.program.layout
+    learned, table = _held(training_set, _is_fitted), _held(other, _is_reference)
+    layout = training_set.program.layout
     if not learned & table:
         return 0, []
-    mine, theirs = lane.evaluate("train"), other.evaluate("train")
+    mine, theirs = training_set.evaluate("train"), other.evaluate("train")
     places = {row: place for place, row in enumerate(theirs.ids.tolist())}
     pairs = [(place, places[row]) for place, row in enumerate(mine.ids.tolist()) if row in places]
     if not pairs:

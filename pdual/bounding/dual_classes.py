@@ -13,7 +13,7 @@ from torch import nn
 
 from pdual.bounding.networks import Signs, Watched, is_covered
 from pdual.bounding.pairs import Pair, each, nothing, together
-from pdual.compiler.compile import make_walk
+from pdual.compiler.compile import interval_analysis
 from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.prediction import Breaks, Predictions
 from pdual.dsl.declarations.dual import FunctionClass
@@ -21,7 +21,7 @@ from pdual.dsl.declarations.registry import duals
 from pdual.restoring import Restored
 from pdual.runtime.duals.learned import LearnedStore
 from pdual.runtime.duals.network import FlatNetwork, MemberNetwork
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 
 class DualClass(ABC):
@@ -108,13 +108,13 @@ class Formula(DualClass):
         return found.times(self._slope).within(self._half)
 
 
-def dual_classes(found: Restored, lane: Lane, signs: Signs) -> list[DualClass]:
+def dual_classes(found: Restored, training_set: TrainingSet, signs: Signs) -> list[DualClass]:
     """Those of the multipliers of one data set, their networks watched from now on."""
-    choices = {choice.parts: choice for choice in found.graph.over(lane.name).duals}
+    choices = {choice.parts: choice for choice in found.graph.over(training_set.name).duals}
     classes: list[DualClass] = []
-    for plan, store in zip(lane.multipliers.plans, lane.multipliers.stores, strict=True):
-        equal = lane.multipliers.lagrangian.equal
-        places = [lane.multipliers.active.index(column) for column in plan.columns]
+    for plan, store in zip(training_set.multipliers.plans, training_set.multipliers.stores, strict=True):
+        equal = training_set.multipliers.lagrangian.equal
+        places = [training_set.multipliers.active.index(column) for column in plan.columns]
         half = plan.cap * (1.0 if bool(equal[places].any()) else 0.5)
         match duals()[plan.kind].functions:
             case FunctionClass.NETWORKS:
@@ -137,7 +137,7 @@ def _steepest(graph: Graph, choice: DualChoice) -> tuple[float, bool, str]:
     """The largest Lipschitz constant of a formula's entries in what its models say; whether none reads more than one output; what breaks
     the rules.
     """
-    rules = Predictions(make_walk(graph.spec, graph.knowns, graph.sizes))
+    rules = Predictions(interval_analysis(graph.spec, graph.knowns, graph.sizes))
     parts = {part.layout.name: part for data in graph.data for part in data.parts}
     steepest, read = 0.0, 0
     for formula in choice.formulas:

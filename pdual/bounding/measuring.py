@@ -10,7 +10,7 @@ from pdual.bounding.estimate import Estimate, Measure, Measured
 from pdual.bounding.parts import Constants, Objective
 from pdual.bounding.slater import slater
 from pdual.restoring import Restored
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 #: Probability of failure of each event, unless it is given.
 DELTA = 0.05
@@ -37,15 +37,17 @@ def measuring(found: Restored, references: Mapping[str, Restored], given: Mappin
 
 def _facts(found: Restored) -> dict[str, float]:
     """Rows of constraints and of the objective (of the smallest data set that has some), and the last penalty."""
-    constrained = [len(lane.train_ids) for lane in found.run.lanes if lane.program.layout.columns]
-    aimed = [len(lane.train_ids) for lane in found.run.lanes if lane.has_objective]
+    constrained = [
+        len(training_set.train_ids) for training_set in found.run.training_sets if training_set.program.layout.columns
+    ]
+    aimed = [len(training_set.train_ids) for training_set in found.run.training_sets if training_set.has_objective]
     history = found.run.history
-    facts = {"rho": _penalty(found.run.lanes, history[-1].rho if history else 0.0)}
+    facts = {"rho": _penalty(found.run.training_sets, history[-1].rho if history else 0.0)}
     facts |= {"N": float(min(constrained))} if constrained else {}
     facts |= {"N0": float(min(aimed))} if aimed else {}
     return {name: value for name, value in facts.items() if value}
 
 
-def _penalty(lanes: Sequence[Lane], last: float | None) -> float:
+def _penalty(training_sets: Sequence[TrainingSet], last: float | None) -> float:
     """Of inequalities; as it is now where the log tells none."""
-    return float(last or max((lane.multipliers.rho for lane in lanes), default=0.0))
+    return float(last or max((training_set.multipliers.rho for training_set in training_sets), default=0.0))

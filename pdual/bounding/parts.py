@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, prod
 from typing import TypeVar
 
-from pdual.compiler.compile import make_walk
+from pdual.compiler.compile import interval_analysis
 from pdual.compiler.graph import DualChoice, Graph
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.prediction import Breaks, Gradient, Predictions
@@ -76,7 +76,7 @@ class Objective:
 
 def part_constants(graph: Graph) -> list[Constants]:
     """The constants of every part of every data set."""
-    rules = Predictions(make_walk(graph.spec, graph.knowns, graph.sizes))
+    rules = Predictions(interval_analysis(graph.spec, graph.knowns, graph.sizes))
     found = [_part(graph, data.data, data.duals, part, rules) for data in graph.data for part in data.parts]
     averages = graph.averages
     over = [", ".join(averages.data_of(part)) for part in averages.parts]
@@ -106,7 +106,7 @@ def _part(graph: Graph, data: str, duals: Sequence[DualChoice], part: PartRows, 
 
 def objective_constants(graph: Graph) -> Objective:
     """The constants of the whole objective, which must be over rows; over groups and without data none are derived."""
-    rules = Predictions(make_walk(graph.spec, graph.knowns, graph.sizes))
+    rules = Predictions(interval_analysis(graph.spec, graph.knowns, graph.sizes))
     terms = [(data.data, term) for data in graph.data for term in data.objective]
     grouped = [data.data for data in graph.data if any(group.objective for group in data.groups)]
     breaks: dict[str, None] = {}
@@ -114,7 +114,7 @@ def objective_constants(graph: Graph) -> Objective:
     kinds: set[Curvature | None] = set()
     bowl: list[tuple[float, Gradient]] = []
     for _, term in terms:
-        total = add(total, multiply(rules.walk.range(term.value, {}), point(1.0 / term.scale)))
+        total = add(total, multiply(rules.intervals.range(term.value, {}), point(1.0 / term.scale)))
         slope += _asked(lambda t=term: rules.lipschitz(t.value, {}), inf, graph, breaks) / term.scale  # type: ignore[misc]
         kinds.add(_asked(lambda t=term: rules.curvature(t.value, {}), None, graph, breaks))  # type: ignore[misc]
         none: list[tuple[float, Gradient]] = []
@@ -125,7 +125,7 @@ def objective_constants(graph: Graph) -> Objective:
         total, slope = Interval(-inf, inf), inf
         kinds.add(None)
     for term in graph.data_free:
-        total = add(total, multiply(rules.walk.range(term.value, {}), point(1.0 / term.scale)))
+        total = add(total, multiply(rules.intervals.range(term.value, {}), point(1.0 / term.scale)))
     held = kinds - {Curvature.AFFINE}
     curvature = Curvature.AFFINE if not held else held.pop() if len(held) == 1 else None
     data_sets = tuple(dict.fromkeys([*(name for name, _ in terms), *grouped]))

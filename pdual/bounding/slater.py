@@ -15,7 +15,7 @@ from pdual.bounding.estimate import Estimate
 from pdual.bounding.parts import Constants
 from pdual.restoring import Restored
 from pdual.runtime.evaluation.violations import address
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def least(found: Restored, split: str, allowed: Mapping[str, float]) -> Margin |
     """The margin on a split, less ``allowed`` by part; None where no entry is live there."""
     margins = [
         margin
-        for lane in found.run.lanes
-        if lane.program.layout.columns and len(lane.table.splits.get(split, ()))
-        if (margin := _of_lane(lane, split, allowed)) is not None
+        for training_set in found.run.training_sets
+        if training_set.program.layout.columns and len(training_set.table.splits.get(split, ()))
+        if (margin := _of_training_set(training_set, split, allowed)) is not None
     ]
     if not margins:
         return None
@@ -70,8 +70,8 @@ def least(found: Restored, split: str, allowed: Mapping[str, float]) -> Margin |
     return Margin(worst.value, worst.entry, sum(margin.rows for margin in margins))
 
 
-def _of_lane(lane: Lane, split: str, allowed: Mapping[str, float]) -> Margin | None:
-    passed, layout = lane.evaluate(split), lane.program.layout
+def _of_training_set(training_set: TrainingSet, split: str, allowed: Mapping[str, float]) -> Margin | None:
+    passed, layout = training_set.evaluate(split), training_set.program.layout
     more = [allowed.get(part.name, 0.0) for part in layout.parts for _ in range(part.size)]
     values = passed.residuals.double() + torch.tensor(more, dtype=torch.float64, device=passed.residuals.device)
     values = torch.nan_to_num(values, nan=inf, posinf=inf)
@@ -82,4 +82,4 @@ def _of_lane(lane: Lane, split: str, allowed: Mapping[str, float]) -> Margin | N
     worst = float(values[row, column])
     if not isfinite(worst) and worst < 0:
         return None
-    return Margin(-worst, address(layout, column, lane.table.address(int(passed.ids[row]))), len(passed.ids))
+    return Margin(-worst, address(layout, column, training_set.table.address(int(passed.ids[row]))), len(passed.ids))

@@ -26,7 +26,7 @@ OptionalSpec: TypeAlias = Annotated[
 
 
 @record(frozen=True, slots=True)
-class Asked:
+class SpecOrRun:
     """``run`` is None without one, and where the spec is wrong: ``understood`` then says so. ``folder``: that of the spec."""
 
     source: Source
@@ -42,7 +42,7 @@ def asked(
     minimize: bool,
     run: Path | None,
     named: Mapping[str, Path] = NONE,
-) -> Asked:
+) -> SpecOrRun:
     """The spec as it is asked about; with a run as it was run, and a spec that is named has to be that one.
 
     Raises PD739 where it is another problem, PD70x where there is no spec, what ``restored`` raises, and a usage error without either.
@@ -56,19 +56,19 @@ def asked(
             raise typer.BadParameter("missing argument `SPEC`")
         found = find(spec)
         understood = understand(found.source, sets, dual, minimize, SourceContext(folder=found.folder))
-        return Asked(found.source, understood, None, found.folder)
+        return SpecOrRun(found.source, understood, None, found.folder)
     from pdual.restoring import restored
 
     source = None if spec is None else find(spec).source
     whole = restored(run, named=named)
     if source is None and not (sets or dual) and minimize:
-        return Asked(whole.understood.source, whole.understood, whole, whole.context.folder)
+        return SpecOrRun(whole.understood.source, whole.understood, whole, whole.context.folder)
     return _checked(spec or str(run), source or whole.understood.source, sets, dual, minimize, whole)
 
 
 def _checked(
     name: str, source: Source, sets: Mapping[str, str], dual: Mapping[str, str], minimize: bool, whole: Restored
-) -> Asked:
+) -> SpecOrRun:
     """What is asked about beside what was run; values that are not given are those of the run."""
     from pdual.compiler.sameness import differs
     from pdual.dsl.diagnostics import refuse
@@ -83,11 +83,11 @@ def _checked(
         whole.context,
     )
     if own.graph is None or own.errors:
-        return Asked(source, own, None, whole.context.folder)
+        return SpecOrRun(source, own, None, whole.context.folder)
     subject = differs(own.graph, whole.graph, duals=True)
     if subject is not None:
         raise refuse("PD739", other=name, run=whole.folder.path, subject=subject)
-    return Asked(source, own, whole, whole.context.folder)
+    return SpecOrRun(source, own, whole, whole.context.folder)
 
 
 def references(paths: Sequence[Path], whole: Restored, named: Mapping[str, Path] = NONE) -> dict[str, Restored]:

@@ -24,7 +24,7 @@ from pdual.cli.options import (
 from pdual.cli.say import say
 
 if TYPE_CHECKING:
-    from pdual.cli.asked import Asked
+    from pdual.cli.asked import SpecOrRun
     from pdual.runtime.data.row_facts import PartOnRows
 
 KnowOption: TypeAlias = Annotated[
@@ -101,7 +101,7 @@ def bounds(
     return code
 
 
-def _on_rows(found: Asked, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
+def _on_rows(found: SpecOrRun, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     """What is known of the rows of a run, or of those that a run of the spec would load."""
     from pdual.cli.progress import progress
     from pdual.runtime.data.context import SourceContext

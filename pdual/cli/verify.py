@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pdual.cli.asked import Asked, OptionalSpec, asked
+from pdual.cli.asked import OptionalSpec, SpecOrRun, asked
 from pdual.cli.options import (
     MOST,
     DualOption,
@@ -97,7 +97,7 @@ def _chosen(written: str | None, run: Path | None) -> Sequence[Claim]:
 
 
 def _attacks(
-    found: Asked, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None, quiet: bool
+    found: SpecOrRun, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None, quiet: bool
 ) -> list[Attack]:
     import torch
 

@@ -32,7 +32,7 @@ def collect(path: Path, progress: Progress | None = None, named: Mapping[str, Pa
     measured: AllMeasured = {split: found.run.measure(split) for split in found.run.splits}
     metrics = _metrics(found, measured)
     verdict = verdicts.verdict(found.run, measured, found.graph.switched_off)
-    tables = {lane.name: lane.table for lane in found.run.lanes}
+    tables = {training_set.name: training_set.table for training_set in found.run.training_sets}
     capped = [
         row
         for split, items in measured.items()
@@ -97,24 +97,31 @@ def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
     """What sources draw, of the last split whose rows have multipliers: unseen rows where these have some, else train rows. Where
     none has, of the last split.
     """
-    for lane in found.run.lanes:
-        if lane.program.groups_by is not None:
+    for training_set in found.run.training_sets:
+        if training_set.program.groups_by is not None:
             continue
         with_multipliers = [
             split
             for split, items in measured.items()
-            if lane.name in items and items[lane.name].profile.has_multipliers
+            if training_set.name in items and items[training_set.name].violations.has_multipliers
         ]
-        there = with_multipliers or [split for split, items in measured.items() if lane.name in items]
+        there = with_multipliers or [split for split, items in measured.items() if training_set.name in items]
         if not there:
             continue
         split = there[-1]
-        item = measured[split][lane.name]
+        item = measured[split][training_set.name]
         multipliers = item.found.multipliers if with_multipliers else None
-        live = None if multipliers is None else torch.where(item.profile.live, multipliers, 0.0)
+        live = None if multipliers is None else torch.where(item.violations.live, multipliers, 0.0)
         models = found.run.problem.models
         for drawing in drawings(
-            found.graph, lane.name, lane.table, lane.program.layout, split, item.found.ids, live, models
+            found.graph,
+            training_set.name,
+            training_set.table,
+            training_set.program.layout,
+            split,
+            item.found.ids,
+            live,
+            models,
         ):
             if isinstance(drawing, Picture):
                 yield Sketch(drawing.title, drawing.words, figure=drawing.figure)

@@ -27,8 +27,8 @@ ALL = "all"
 
 def tails(split: str, item: Measured, table: Table) -> Iterator[Tail]:
     """Of every family, and of all together where they are counted alike and there are several."""
-    groups = families(item.profile.layout)
-    every = list(item.profile.layout.parts)
+    groups = families(item.violations.layout)
+    every = list(item.violations.layout.parts)
     if len(groups) > 1 and len({unit(part) for part in every}) == 1:
         yield _tail(split, ALL, every, item, table)
     for family, parts in groups.items():
@@ -36,11 +36,11 @@ def tails(split: str, item: Measured, table: Table) -> Iterator[Tail]:
 
 
 def _tail(split: str, family: str, parts: list[PartLayout], item: Measured, table: Table) -> Tail:
-    profile = item.profile
-    largest = profile.largest(parts).double()
+    violations = item.violations
+    largest = violations.largest(parts).double()
     ordered = largest.sort(descending=True).values
     count = max(1, round(CVAR * len(ordered)))
-    columns = profile.columns(parts)
+    columns = violations.columns(parts)
     return Tail(
         split=split,
         family=family,
@@ -50,8 +50,8 @@ def _tail(split: str, family: str, parts: list[PartLayout], item: Measured, tabl
         p99=float(largest.quantile(0.99)),
         largest=float(ordered[0]),
         cvar=float(ordered[:count].mean()),
-        violated=float(profile.violated[:, columns].any(1).double().mean()),
-        worst=tuple(_worst(item, table, profile.violation[:, columns], columns, profile.violated[:, columns])),
+        violated=float(violations.violated[:, columns].any(1).double().mean()),
+        worst=tuple(_worst(item, table, violations.violation[:, columns], columns, violations.violated[:, columns])),
     )
 
 
@@ -63,17 +63,17 @@ def _worst(
     for row in values.argsort(descending=True, stable=True)[:NAMED].tolist():
         if float(values[row]) > 0:
             name = table.address(int(item.found.ids[row]))
-            yield address(item.profile.layout, int(columns[entries[row]]), name), float(values[row])
+            yield address(item.violations.layout, int(columns[entries[row]]), name), float(values[row])
 
 
 def curves(split: str, item: Measured) -> Iterator[Curve]:
     """The distribution of every family's left - right (of an equality: its absolute value), in its unit; entries without a finite value are left out."""
-    layout = item.profile.layout
+    layout = item.violations.layout
     own = torch.tensor(factors(layout), dtype=torch.float64, device=item.found.residuals.device)
     values = item.found.residuals.double() * own
     for family, parts in families(layout).items():
-        columns = item.profile.columns(parts)
-        live = values[:, columns][item.profile.live[:, columns]]
+        columns = item.violations.columns(parts)
+        live = values[:, columns][item.violations.live[:, columns]]
         equal = parts[0].sense is Sense.EQUAL
         if equal:
             live = live.abs()
@@ -81,23 +81,23 @@ def curves(split: str, item: Measured) -> Iterator[Curve]:
         if not len(live):
             continue
         places = torch.linspace(0, len(live) - 1, POINTS, device=live.device).round().long()
-        violated = item.profile.violated[:, columns] & item.profile.live[:, columns]
-        met = 1 - float(violated.sum()) / max(1, int(item.profile.live[:, columns].sum()))
+        violated = item.violations.violated[:, columns] & item.violations.live[:, columns]
+        met = 1 - float(violated.sum()) / max(1, int(item.violations.live[:, columns].sum()))
         yield Curve(split, family, _unit(parts), tuple(live[places].tolist()), met, equal)
 
 
 def at_cap(split: str, item: Measured, table: Table) -> Iterator[AtCap]:
     """Every row with a multiplier at its cap."""
-    profile = item.profile
-    if profile.at_cap is None or not profile.has_multipliers:
+    violations = item.violations
+    if violations.at_cap is None or not violations.has_multipliers:
         return
-    measures = _measures(profile.layout)
-    for row in profile.at_cap.any(1).nonzero().squeeze(1).tolist():
-        capped = profile.at_cap[row]
-        column = int(torch.where(capped, profile.violation[row], -1.0).argmax())
+    measures = _measures(violations.layout)
+    for row in violations.at_cap.any(1).nonzero().squeeze(1).tolist():
+        capped = violations.at_cap[row]
+        column = int(torch.where(capped, violations.violation[row], -1.0).argmax())
         name = table.address(int(item.found.ids[row]))
-        place = address(profile.layout, column, name)
-        yield AtCap(split, name, int(capped.sum()), place, float(profile.violation[row, column]), measures[column])
+        place = address(violations.layout, column, name)
+        yield AtCap(split, name, int(capped.sum()), place, float(violations.violation[row, column]), measures[column])
 
 
 def _measures(layout: Layout) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pdual.resolving.plan import Answer
 
 if TYPE_CHECKING:
-    from pdual.resolving.plan import Asked, Plan
+    from pdual.resolving.plan import Plan, Task
     from pdual.restoring import Restored
 
 
@@ -34,15 +34,15 @@ class Answers:
             "rate": plan.rate,
         }
 
-    def __call__(self, asked: Asked) -> Answer | None:
+    def __call__(self, asked: Task) -> Answer | None:
         """What came of a re-solve, or None where it has not ended. The file is read anew: other processes write to it."""
         return self._kept().get(self._key(asked))
 
-    def keep(self, asked: Asked, answer: Answer) -> None:
+    def keep(self, asked: Task, answer: Answer) -> None:
         """Add an answer. Raises PD624 where it cannot be written."""
         self._folder.append_answer(json.dumps({"key": self._key(asked), **asdict(answer)}))
 
-    def _key(self, asked: Asked) -> str:
+    def _key(self, asked: Task) -> str:
         whole = json.dumps({**self._shared, "rows": asked.rows, "seed": asked.seed}, sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()
 

@@ -32,7 +32,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Task:
     """One re-solve: the ids of the rows that are imposed, and the seed."""
 
     rows: tuple[int, ...]

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 from pdual.resolving.plan import Answer
 
 if TYPE_CHECKING:
-    from pdual.resolving.plan import Asked, Plan
+    from pdual.resolving.plan import Plan, Task
     from pdual.restoring import Restored
     from pdual.runtime.problem.problem import Problem
     from pdual.runtime.training.run import Run
-    from pdual.runtime.training.training_sets import Lane
+    from pdual.runtime.training.training_sets import TrainingSet
 
 
 class Resolve:
-    """Solves the problem of a run again with rows of ``lane`` added, from the run's weights and multipliers."""
+    """Solves the problem of a run again with rows of a data set added, from the run's weights and multipliers."""
 
-    def __init__(self, found: Restored, lane: Lane, plan: Plan, stop: Callable[[], bool]) -> None:
+    def __init__(self, found: Restored, training_set: TrainingSet, plan: Plan, stop: Callable[[], bool]) -> None:
         self._found = found
-        self._lane = lane
+        self._training_set = training_set
         self._plan = plan
         self._stop = stop
         self._state = found.folder.load()
 
-    def __call__(self, asked: Asked) -> Answer | None:
+    def __call__(self, asked: Task) -> Answer | None:
         """What comes of it; None where it was cut."""
         import torch
 
@@ -37,7 +37,9 @@ class Resolve:
         torch.set_num_threads(self._found.record.threads)
         torch.manual_seed(asked.seed)
         tables = dict(self._found.tables)
-        tables[self._lane.name] = Extended(tables[self._lane.name], torch.tensor(asked.rows, dtype=torch.long))
+        tables[self._training_set.name] = Extended(
+            tables[self._training_set.name], torch.tensor(asked.rows, dtype=torch.long)
+        )
         dtype = self._found.run.options.placement.dtype
         problem = self._shorter(prepare(self._found.graph, tables, dtype, {}))
         options = replace(self._found.run.options, seed=asked.seed, budget=None, stop=self._stop)
@@ -47,16 +49,18 @@ class Resolve:
         objective = float(problem.free_objective()) + self._of_rows(run)
         return Answer(objective, self._violation(run, asked) if asked.rows else 0.0)
 
-    def _violation(self, run: Run, asked: Asked) -> float:
+    def _violation(self, run: Run, asked: Task) -> float:
         import torch
 
         from pdual.runtime.evaluation.evaluate import evaluate
-        from pdual.runtime.evaluation.violations import Profile
+        from pdual.runtime.evaluation.violations import Violations
 
-        lane = next(lane for lane in run.lanes if lane.name == self._lane.name)
-        ids = torch.tensor(asked.rows, dtype=torch.long, device=lane.train_ids.device)
-        passed = evaluate(lane.program, lane.table, ids, lane.evaluation_batch)
-        return float(Profile.of(passed, lane.program.layout).largest().double().mean())
+        training_set = next(
+            training_set for training_set in run.training_sets if training_set.name == self._training_set.name
+        )
+        ids = torch.tensor(asked.rows, dtype=torch.long, device=training_set.train_ids.device)
+        passed = evaluate(training_set.program, training_set.table, ids, training_set.evaluation_batch)
+        return float(Violations.of(passed, training_set.program.layout).largest().double().mean())
 
     def _of_rows(self, run: Run) -> float:
         """The objective's mean over the rows that the run was trained on; 0 where it has none."""
@@ -66,10 +70,16 @@ class Resolve:
         total = 0.0
         if self._found.run.options.feasibility:
             return total
-        for lane in run.lanes:
-            ids = self._found.tables[lane.name].splits["train"].to(lane.train_ids.device)
-            passed = evaluate(lane.program, lane.table, ids, lane.evaluation_batch, groups=lane.groups_of(ids))
-            total += objective(lane.program, passed) or 0.0
+        for training_set in run.training_sets:
+            ids = self._found.tables[training_set.name].splits["train"].to(training_set.train_ids.device)
+            passed = evaluate(
+                training_set.program,
+                training_set.table,
+                ids,
+                training_set.evaluation_batch,
+                groups=training_set.groups_of(ids),
+            )
+            total += objective(training_set.program, passed) or 0.0
         return total
 
     def _shorter(self, problem: Problem) -> Problem:

@@ -79,7 +79,7 @@ def _rows_in_range(subject: Subject, case: RowsCase, meant: Sequence[Meant]) -> 
     data = subject.graph.over(case.data)
     if data.grouping is not None:
         return
-    ranges = RowWalk(subject.walk, columns(subject.batch(case).values), len(meant))
+    ranges = RowWalk(subject.intervals, columns(subject.batch(case).values), len(meant))
     for part in data.parts:
         known = ranges.facts(part)
         for row, found in enumerate(meant):

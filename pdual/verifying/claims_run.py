@@ -128,11 +128,15 @@ def check_learned(subject: Subject, case: Case) -> None:
     trained, batch = _moderate(subject, case)
     assert isinstance(case, RowsCase)
     _, multipliers = trained.evaluate(case.data, batch)
-    lane = trained.lane(case.data)
-    held = [plan for plan, kind in zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True) if kind.generalises]
+    training_set = trained.training_set(case.data)
+    held = [
+        plan
+        for plan, kind in zip(training_set.multipliers.plans, training_set.multipliers.kinds, strict=True)
+        if kind.generalises
+    ]
     if multipliers is None or not held:
         raise Undefined("no multipliers of new rows")
-    layout = lane.program.layout
+    layout = training_set.program.layout
     senses = [part.sense for part in layout.parts for _ in range(part.size)]
     for plan in held:
         for column in plan.columns:

@@ -26,7 +26,7 @@ def _constants(subject: Subject, data: str) -> dict[Key, tuple[float | None, Cur
     """Lipschitz constant and curvature of every entry, in the problem's units; None where no rule gives one."""
     remembered: dict[str, dict[Key, tuple[float | None, Curvature | None]]] = subject.__dict__.setdefault("_shapes", {})
     if data not in remembered:
-        rules = Predictions(subject.walk)
+        rules = Predictions(subject.intervals)
         found: dict[Key, tuple[float | None, Curvature | None]] = {}
         for part in subject.graph.over(data).parts:
             for members in part.layout.members:

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from pdual.compiler.assemble import emission_of
 from pdual.compiler.constants import Constants
 from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import Node, Scalar, topological
-from pdual.compiler.walk import Walk
 from pdual.dsl.types import FixedAxis, SetAxis
 from pdual.runtime.data.tables import Ragged, RowBatch
 from pdual.verifying.calls import Calls
@@ -55,7 +55,7 @@ class Subject(Protocol):
         """The spec."""
 
     @property
-    def walk(self) -> Walk:
+    def intervals(self) -> IntervalAnalysis:
         """Its ranges."""
 
     @property
@@ -78,7 +78,7 @@ def ranged_nodes(subject: Subject, data: DataGraph) -> tuple[Ranged, ...]:
     for node in topological(data.roots):
         if node.operation in _LEFT_OUT or node.kind is Scalar.OPAQUE or node.constant:
             continue
-        found.append(_ranged(node, subject.walk))
+        found.append(_ranged(node, subject.intervals))
     return tuple(found)
 
 
@@ -102,17 +102,21 @@ def _emit(subject: Subject, data: DataGraph) -> _Emitted:
     return _Emitted(nodes, emission.finish(tuple(emission.rows(ranged.node) for ranged in nodes)))
 
 
-def _ranged(node: Node, walk: Walk) -> Ranged:
+def _ranged(node: Node, intervals: IntervalAnalysis) -> Ranged:
     """The ranges of all entries as arrays; one for all entries along an axis of unknown length."""
-    sides: list[int] = [walk.sizes.get(axis.set, 0) for axis in node.axes]
+    sides: list[int] = [intervals.sizes.get(axis.set, 0) for axis in node.axes]
     inner: list[int] = [
-        walk.sizes.get(axis.set, 0) if isinstance(axis, SetAxis) else axis.size if isinstance(axis, FixedAxis) else 0
+        intervals.sizes.get(axis.set, 0)
+        if isinstance(axis, SetAxis)
+        else axis.size
+        if isinstance(axis, FixedAxis)
+        else 0
         for axis in node.inner
     ]
     lows, highs = [], []
     for place in product(*(range(max(1, side)) for side in (*sides, *inner))):
         known = {axis: p for axis, p, side in zip(node.axes, place, sides, strict=False) if side}
-        found = walk.range(node, known, place[len(sides) :])
+        found = intervals.range(node, known, place[len(sides) :])
         lows.append(found.lo)
         highs.append(found.hi)
     shape = [1, *(max(1, side) for side in (*sides, *inner))]

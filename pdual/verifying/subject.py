@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.compiler.assemble import assemble, average_plan, data_free_terms
-from pdual.compiler.compile import feature_types, make_walk
+from pdual.compiler.compile import feature_types, interval_analysis
 from pdual.compiler.graph import Graph
 from pdual.compiler.interpreter import (
     Environment,
@@ -27,11 +27,11 @@ from pdual.compiler.interpreter import (
     objective_of,
     rows_of,
 )
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import nested
 from pdual.compiler.open_axes import called_signature
 from pdual.compiler.program import ROWS as ROWS_OF_GROUPS
 from pdual.compiler.program import Evaluation, Program
-from pdual.compiler.walk import Walk
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.types import ArrayType, Kind
 from pdual.runtime.data.tables import RowBatch, with_groups
@@ -174,9 +174,9 @@ class Subject:
         )
 
     @cached_property
-    def walk(self) -> Walk:
+    def intervals(self) -> IntervalAnalysis:
         """Ranges by the declared ones alone, those of every row."""
-        return make_walk(self.spec, self.graph.knowns, self.graph.sizes)
+        return interval_analysis(self.spec, self.graph.knowns, self.graph.sizes)
 
     @cached_property
     def free_terms(self) -> list[tuple[float, float]]:

@@ -20,7 +20,7 @@ from pdual.dsl.declarations.signature import Signature, part_names
 from pdual.dsl.types import ArrayType, Kind
 from pdual.restoring import Restored
 from pdual.runtime.data.tables import Ragged, RowBatch
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 from pdual.verifying.calls import Answer, column
 from pdual.verifying.case import Value
 from pdual.verifying.outcomes import Undefined
@@ -66,20 +66,22 @@ class Trained:
             outputs[item.name] = _one(whole)
         return Answer(outputs, {name: _one(value) for name, value in found.features.items()})
 
-    def lane(self, data: str) -> Lane:
-        """The lane of a data set, in the precision of the run."""
-        return next(lane for lane in self._found.run.lanes if lane.name == data)
+    def training_set(self, data: str) -> TrainingSet:
+        """The training set of a data set, in the precision of the run."""
+        return next(training_set for training_set in self._found.run.training_sets if training_set.name == data)
 
     def evaluate(self, data: str, batch: RowBatch) -> tuple[Evaluation, Tensor | None]:
         """What the program of the run says of rows, in its own precision, and the multipliers of rows that it has not seen."""
-        lane = self.lane(data)
-        dtype = lane.multipliers.lagrangian.rho.dtype
+        training_set = self.training_set(data)
+        dtype = training_set.multipliers.lagrangian.rho.dtype
         values = {name: _cast(value, dtype) for name, value in batch.values.items()}
         with torch.no_grad():
-            found = Evaluation(*lane.program.evaluate(values, batch.ids))
-            if not lane.multipliers.active:
+            found = Evaluation(*training_set.program.evaluate(values, batch.ids))
+            if not training_set.multipliers.active:
                 return found, None
-            return found, lane.multipliers.spread(lane.multipliers.read(batch.ids, found.features, values, seen=False))
+            return found, training_set.multipliers.spread(
+                training_set.multipliers.read(batch.ids, found.features, values, seen=False)
+            )
 
     @contextmanager
     def listening(self) -> Iterator[list[tuple[str, str, Tensor, float, float]]]:

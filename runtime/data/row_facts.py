@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pdual.compiler.compile import make_walk
+from pdual.compiler.compile import interval_analysis
 from pdual.compiler.graph import DataGraph, Graph
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import topological
 from pdual.compiler.row_ranges import RowWalk
 from pdual.compiler.rows import PartRows
-from pdual.compiler.walk import Walk
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.diagnostics import Diagnostic, diagnostic
 from pdual.dsl.spans import Span
@@ -55,7 +55,7 @@ def facts_of_rows(graph: Graph, tables: Mapping[str, Table], bounded: bool = Fal
 
     ``bounded``: a program of many entries is looked at on some rows alone, one of very many on none, so that it takes seconds at most.
     """
-    walk = make_walk(graph.spec, graph.knowns, graph.sizes)
+    walk = interval_analysis(graph.spec, graph.knowns, graph.sizes)
     over_rows = [data for data in graph.data if data.grouping is None and data.parts]
     return tuple(item for data in over_rows for item in _on_rows(data, walk, tables[data.of], bounded))
 
@@ -87,7 +87,7 @@ def _warning(family: str, parts: Sequence[PartOnRows], span: Span) -> Diagnostic
     )
 
 
-def _on_rows(data: DataGraph, walk: Walk, table: Table, bounded: bool) -> Iterator[PartOnRows]:
+def _on_rows(data: DataGraph, walk: IntervalAnalysis, table: Table, bounded: bool) -> Iterator[PartOnRows]:
     ids = torch.from_numpy(np.unique(np.concatenate([split.numpy() for split in table.splits.values()])))
     total = len(ids)
     entries = max(1, _entries(data.parts, walk.sizes))

@@ -1,7 +1,8 @@
 """``learned(ARCHITECTURE, on = features(...), cap = G)``: a network on the features of the primal's own
 model.
 
-The class is Lambda_Phi of Boero, Nixon and Ribeiro, "Parametric Empirical Dual Problem".
+The class of multipliers Λ_Φ of Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning".
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pdual.dsl.declarations.registry import duals
 from pdual.runtime.data.features import Features
 from pdual.runtime.duals.regression import RegressionStore, fitted
 from pdual.runtime.duals.store import DualStore, Reading
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.runtime.optimisation.multiplier_step import Ascent, MultiplierStep, ascended
 
@@ -154,7 +154,7 @@ class Multipliers:
             return matrix
         return matrix.new_zeros(matrix.shape[0], self.columns).index_copy_(1, self._columns, matrix)
 
-    def awake(self, found: Pass, margin: float) -> Tensor:
+    def awake(self, found: EvaluationResult, margin: float) -> Tensor:
         """Which rows are not at rest, [n] bool: a live entry is an equality, or its step does not end at 0 unless g
         falls by ``margin``.
         """
@@ -169,7 +169,7 @@ class Multipliers:
         for store in self.stores:
             store.restrict(awake)
 
-    def update(self, reading: Pass) -> Update:
+    def update(self, reading: EvaluationResult) -> Update:
         """Step 3 and 4 of Algorithm 1 for every store."""
         assert reading.multipliers is not None
         multipliers = self.select(reading.multipliers)
@@ -201,7 +201,7 @@ class Multipliers:
         """The weights that hold multipliers, phi, each once: the primal steps leave them alone."""
         return list({id(weight): weight for store in self.stores for weight in store.weights()}.values())
 
-    def worst(self, found: Pass) -> float:
+    def worst(self, found: EvaluationResult) -> float:
         """The largest violation of any live entry that is held, scaled."""
         residuals = self.select(found.residuals)
         violation = torch.where(self.lagrangian.equal, residuals.abs(), residuals)
@@ -244,7 +244,7 @@ def updated(stores: Sequence[DualStore], readings: Sequence[Reading]) -> list[fl
     errors: list[float | None] = [None] * len(stores)
     joined: dict[int, list[int]] = {}
     for place, store in enumerate(stores):
-        joined.setdefault(id(store.driver if isinstance(store, RegressionStore) else store), []).append(place)
+        joined.setdefault(id(store.optimiser if isinstance(store, RegressionStore) else store), []).append(place)
     for places in joined.values():
         together = [store for place in places if isinstance(store := stores[place], RegressionStore)]
         if len(together) > 1:

@@ -18,7 +18,7 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.data.features import FeatureCache, Features
 from pdual.runtime.data.sampling import Draw, RowStream
 from pdual.runtime.duals.store import Bounds, DualStore, Reading, same_shapes, step
-from pdual.runtime.optimisation.optimisers import Driver, trainable
+from pdual.runtime.optimisation.optimisers import ScheduledOptimiser, trainable
 
 #: A column whose targets are all but 0 is not divided by less than this share of the largest column's RMS.
 RMS_FLOOR = 0.01
@@ -86,7 +86,7 @@ class RegressionStore(DualStore):
         self._weights = trainable(phi)
         self._steps = settings.steps_over(len(self._fit))
         self._ascent, self._total = fitting.ascent, self._steps * fitting.iterations
-        self._driver = Driver(self._ascent, self._weights, self._total)
+        self._optimiser = ScheduledOptimiser(self._ascent, self._weights, self._total)
 
     @abstractmethod
     def predict(self, ids: Tensor, features: Features, values: Mapping[str, object]) -> Tensor:
@@ -120,16 +120,16 @@ class RegressionStore(DualStore):
     def join(self, others: Sequence[RegressionStore]) -> None:
         """Have stores whose weights are in part the same draw the same rows and step all their weights at once."""
         weights = {id(weight): weight for store in (self, *others) for weight in store.weights()}
-        self._driver = Driver(self._ascent, weights.values(), self._total)
+        self._optimiser = ScheduledOptimiser(self._ascent, weights.values(), self._total)
         for store in others:
-            store._driver, store._stream = self._driver, self._stream
+            store._optimiser, store._stream = self._optimiser, self._stream
 
     def prepare(self, reading: Reading, draws: Sequence[Draw]) -> Aim:
         """What the fit that begins leads to."""
         self._read_again(reading, draws)
         targets = self._targets(reading).index_select(0, self._fit)
         live = None if reading.mask is None else reading.mask.index_select(0, self._fit)
-        if self._driver.settings.recenter:
+        if self._optimiser.settings.recenter:
             self.recentre(self._lag(reading, targets, live))
         ids = reading.ids.index_select(0, self._fit)
         return Aim(ids, targets, live, self._weight(targets, live), reading.features)
@@ -148,7 +148,7 @@ class RegressionStore(DualStore):
             error = error * draw.weights.to(error.dtype).unsqueeze(1)
         # The head passes errors straight through. Where t = 0 and raw < 0 it says 0, so the error and the
         # gradient vanish by themselves; everywhere else a clipped output still moves.
-        logistic = self._driver.settings.weight == "logistic"
+        logistic = self._optimiser.settings.weight == "logistic"
         weight = self._logistic(multipliers) if logistic else aim.weight
         slope = error * weight * (2 / error.numel())
         # The slope itself as an argument of `backward` would make torch import sympy, which takes a second.
@@ -156,9 +156,9 @@ class RegressionStore(DualStore):
         return error.abs().mean()
 
     @property
-    def driver(self) -> Driver:
+    def optimiser(self) -> ScheduledOptimiser:
         """What steps the weights; stores that were joined have one."""
-        return self._driver
+        return self._optimiser
 
     def begin(self) -> list[Draw]:
         """The rows of every step of a fit."""
@@ -166,12 +166,12 @@ class RegressionStore(DualStore):
 
     def state(self) -> dict[str, object]:
         """phi, its optimiser and the order of rows."""
-        return {"phi": self.phi.state_dict(), "driver": self._driver.state(), "stream": self._stream.state()}
+        return {"phi": self.phi.state_dict(), "optimiser": self._optimiser.state(), "stream": self._stream.state()}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
         self.phi.load_state_dict(state["phi"])
-        self._driver.load_state(state["driver"])
+        self._optimiser.load_state(state["optimiser"])
         self._stream.load_state(state["stream"])
 
     def adopt(self, state: Mapping[str, Any]) -> bool:
@@ -208,7 +208,7 @@ class RegressionStore(DualStore):
 
     def _targets(self, reading: Reading) -> Tensor:
         targets = step(reading, self._bounds)
-        if self._driver.settings.weight == "logistic":
+        if self._optimiser.settings.weight == "logistic":
             targets = torch.clamp(targets, self._bounds.low * (1 - SATURATION), self._bounds.high * (1 - SATURATION))
         return torch.lerp(targets, reading.multipliers, self._smoothing) if self._smoothing else targets
 
@@ -222,7 +222,7 @@ class RegressionStore(DualStore):
         return 0.25 / (place * (1 - place)).clamp(min=VARIANCE_FLOOR)
 
     def _weight(self, targets: Tensor, live: Tensor | None) -> Tensor:
-        if self._driver.settings.weight != "rms":
+        if self._optimiser.settings.weight != "rms":
             return targets.new_ones(())
         squares = targets.square()
         mean = squares.mean(0) if live is None else (squares * live).sum(0) / live.sum(0).clamp(min=1)
@@ -241,5 +241,5 @@ def fitted(stores: Sequence[RegressionStore], readings: Sequence[Reading]) -> li
     for draw in draws:
         for place, (store, aim) in enumerate(zip(stores, aims, strict=True)):
             missed[place] += store.follow(aim, draw)
-        stores[0].driver.advance()
+        stores[0].optimiser.advance()
     return [float(item) / len(draws) for item in missed]

@@ -13,24 +13,24 @@ def average_metrics(measured: MeasuredAverages | None) -> dict[str, AverageMetri
     """Every part whose means have rows, by name (``kept``, ``level.lower``)."""
     if measured is None:
         return {}
-    plan, profile = measured.plan, measured.profile
+    plan, violations = measured.plan, measured.violations
     found = {}
     for column, part in enumerate(plan.layout.parts):
-        if not bool(profile.live[0, column]):
+        if not bool(violations.live[0, column]):
             continue
-        held = profile.multipliers is not None and any(
+        held = violations.multipliers is not None and any(
             column in item.columns for item in plan.duals if duals()[item.kind].in_force
         )
-        multiplier = float(profile.multipliers[0, column]) if held and profile.multipliers is not None else None
+        multiplier = float(violations.multipliers[0, column]) if held and violations.multipliers is not None else None
         found[part.name] = AverageMetrics(
             residual=float(measured.found.residuals[0, column]) * part.scale[0],
             means=tuple(float(measured.means[data][place]) for data, place in plan.reads[column]),
             unit=unit(part),
-            violation=float(profile.violation[0, column]),
-            violated=bool(profile.violated[0, column]),
+            violation=float(violations.violation[0, column]),
+            violated=bool(violations.violated[0, column]),
             multiplier=multiplier,
             price=None if multiplier is None else multiplier * plan.multiplier_units[column],
-            at_cap=None if not held or profile.at_cap is None else bool(profile.at_cap[0, column]),
+            at_cap=None if not held or violations.at_cap is None else bool(violations.at_cap[0, column]),
         )
     return found
 
@@ -41,5 +41,5 @@ def average_families(measured: MeasuredAverages | None) -> dict[str, FamilyMetri
         return {}
     live = {part.family: True for part in measured.plan.layout.parts}
     for column, part in enumerate(measured.plan.layout.parts):
-        live[part.family] &= bool(measured.profile.live[0, column])
-    return {name: found for name, found in family_metrics(measured.profile).items() if live[name]}
+        live[part.family] &= bool(measured.violations.live[0, column])
+    return {name: found for name, found in family_metrics(measured.violations).items() if live[name]}

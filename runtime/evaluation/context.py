@@ -11,7 +11,7 @@ from torch import Tensor
 from pdual.compiler.graph import Graph
 from pdual.dsl.declarations.registry import evaluations, named
 from pdual.runtime.data.tables import Table
-from pdual.runtime.evaluation.violations import Profile
+from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.problem.problem import Problem
 
 Scores: TypeAlias = Mapping[str, Any]
@@ -31,7 +31,7 @@ def inside(told: Teller, of: str) -> Teller:
 
 @dataclass(frozen=True)
 class EvaluationContext:
-    """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode; ``profile`` is that of
+    """One split of one data set after a run. ``problem`` holds the trained models, in evaluation mode; ``violations`` are those of
     the rows ``ids``, in their order. ``told`` is handed how far a long evaluation is. ``sampled``: the rows are those of the source's
     sample, beside which an evaluation takes nothing of the whole either.
     """
@@ -41,7 +41,7 @@ class EvaluationContext:
     data: str
     table: Table
     ids: Tensor
-    profile: Profile
+    violations: Violations
     told: Teller = silent
     sampled: bool = False
 

@@ -16,7 +16,7 @@ from pdual.runtime.data.features import FeatureCache, Features
 from pdual.runtime.data.sampling import packed
 from pdual.runtime.data.tables import Table, with_groups
 from pdual.runtime.evaluation.finite_rows import check_finite
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 
 
 class Multipliers(Protocol):
@@ -43,7 +43,7 @@ def evaluate(
     keep: tuple[str, ...] = (),
     seen: bool = True,
     groups: Tensor | None = None,
-) -> Pass:
+) -> EvaluationResult:
     """Run ``program.evaluate`` over ``ids`` in batches; the models must be in evaluation mode.
 
     ``multipliers`` are read along with it, where given, as those of rows that were trained on or not
@@ -95,7 +95,7 @@ def _passed(
     multipliers: Multipliers | None,
     keep: tuple[str, ...],
     seen: bool,
-) -> Pass:
+) -> EvaluationResult:
     objective, residuals, masks, read, averaged, kept = (_Column(len(ids)) for _ in range(6))
     metrics: dict[str, _Column] = {}
     cache = FeatureCache()
@@ -125,7 +125,7 @@ def _passed(
         cache.append(found.features, keep)
     assert residuals.tensor is not None, "no rows"
     check_finite(program, table, ids, residuals.tensor)
-    return Pass(
+    return EvaluationResult(
         ids,
         objective.tensor,
         residuals.tensor,

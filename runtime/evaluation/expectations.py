@@ -14,7 +14,7 @@ from pdual.dsl import typed
 from pdual.dsl.operations import OPERATIONS
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured
-from pdual.runtime.evaluation.violations import Profile, families
+from pdual.runtime.evaluation.violations import Violations, families
 from pdual.runtime.storage.records import TOLERANCE
 
 Number: TypeAlias = "float | Tensor"
@@ -57,9 +57,9 @@ class _Split:
     measured: Sequence[Measured]
     averages: MeasuredAverages | None
 
-    def profile(self, family: str) -> Profile:
+    def violations(self, family: str) -> Violations:
         """Where a family is; any where it has no part."""
-        profiles = [item.profile for item in self.measured]
+        profiles = [item.violations for item in self.measured]
         return next((item for item in profiles if family in families(item.layout)), profiles[0])
 
     def metric(self, name: str) -> Tensor:
@@ -77,7 +77,7 @@ def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str,
         case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance, average=True):
             return _average(item.averages, kind, family, tolerance)
         case typed.FamilyStatistic(kind=kind, family=family, tolerance=tolerance):
-            return _family(item.profile(family), kind, family, tolerance)
+            return _family(item.violations(family), kind, family, tolerance)
         case typed.RowStatistic(function=function, argument=argument, level=level):
             return _statistic(function, torch.as_tensor(_value(argument, item, params)), level)
         case typed.Apply(operation=name, arguments=arguments):
@@ -87,28 +87,28 @@ def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str,
     raise AssertionError(f"not a statement about a split: {expression}")
 
 
-def _family(profile: Profile, kind: str, family: str, tolerance: float | None) -> Number:
-    parts = families(profile.layout).get(family, [])  # none where every bound is infinite: nothing is violated
+def _family(violations: Violations, kind: str, family: str, tolerance: float | None) -> Number:
+    parts = families(violations.layout).get(family, [])  # none where every bound is infinite: nothing is violated
     if kind == "viol":
-        return profile.largest(parts).double()
-    columns = profile.columns(parts)
-    live = profile.live[:, columns]
+        return violations.largest(parts).double()
+    columns = violations.columns(parts)
+    live = violations.live[:, columns]
     violated = (
-        profile.violated[:, columns]
+        violations.violated[:, columns]
         if tolerance is None or tolerance == TOLERANCE
-        else profile.violation[:, columns] > tolerance
+        else violations.violation[:, columns] > tolerance
     )
     return float((violated & live).sum()) / max(1, int(live.sum()))
 
 
 def _average(measured: MeasuredAverages | None, kind: str, name: str, tolerance: float | None) -> Number:
-    """Of a constraint on averages, whose profile is that of one row; not a number where a mean of it is over no rows."""
+    """Of a constraint on averages, whose violations are those of one row; not a number where a mean of it is over no rows."""
     if measured is None:
         return nan
-    profile = measured.profile
-    if not bool(profile.live[0, profile.columns(families(profile.layout).get(name, []))].all()):
+    violations = measured.violations
+    if not bool(violations.live[0, violations.columns(families(violations.layout).get(name, []))].all()):
         return nan
-    found = _family(profile, kind, name, tolerance)
+    found = _family(violations, kind, name, tolerance)
     return float(found[0]) if isinstance(found, Tensor) else found
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from pdual.compiler.layout import PartLayout, Sense
 from pdual.compiler.program import Program
-from pdual.runtime.evaluation.result import Pass
-from pdual.runtime.evaluation.violations import Profile, families, unit
+from pdual.runtime.evaluation.result import EvaluationResult
+from pdual.runtime.evaluation.violations import Violations, families, unit
 from pdual.runtime.storage.records import (
     Above,
     FamilyMetrics,
@@ -30,11 +30,11 @@ ABOVE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One data set's pass over one split, and its profile."""
+    """One data set's pass over one split, and its violations."""
 
     program: Program
-    found: Pass
-    profile: Profile
+    found: EvaluationResult
+    violations: Violations
 
 
 def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMetrics:
@@ -42,8 +42,10 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
     units.
     """
     metrics = {name: summary(values) for item in measured for name, values in item.found.metrics.items()}
-    constrained = [item.profile for item in measured if item.profile.layout.columns]
-    at_cap = [profile.at_cap for profile in constrained if profile.has_multipliers and profile.at_cap is not None]
+    constrained = [item.violations for item in measured if item.violations.layout.columns]
+    at_cap = [
+        violations.at_cap for violations in constrained if violations.has_multipliers and violations.at_cap is not None
+    ]
     objectives = [value for item in measured if (value := objective(item.program, item.found)) is not None]
     if terms is not None:
         objectives.append(terms)
@@ -53,12 +55,12 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
         objective=sum(objectives) if objectives else None,
         metrics=metrics,
         violation=split_violation(constrained) if constrained else None,
-        families={name: found for profile in constrained for name, found in family_metrics(profile).items()},
+        families={name: found for violations in constrained for name, found in family_metrics(violations).items()},
         rows_at_cap=float(torch.cat([flags.any(1) for flags in at_cap]).double().mean()) if at_cap else None,
     )
 
 
-def objective(program: Program, found: Pass) -> float | None:
+def objective(program: Program, found: EvaluationResult) -> float | None:
     """A data set's mean objective, in own units: over rows, and over groups; groups that have nothing to average left out."""
     means = []
     if found.objective is not None:
@@ -68,51 +70,51 @@ def objective(program: Program, found: Pass) -> float | None:
     return sum(means) * program.objective_scale if means else None
 
 
-def split_violation(profiles: Sequence[Profile]) -> SplitViolation:
+def split_violation(profiles: Sequence[Violations]) -> SplitViolation:
     """Violations over all parts of all data sets, and over inequalities and equalities apart."""
     both = violation(profiles, tuple(Sense))
     return SplitViolation(
         **both.model_dump() if both else {},
         inequalities=violation(profiles, (Sense.AT_MOST,)),
         equalities=violation(profiles, (Sense.EQUAL,)),
-        groups={name: mean for profile in profiles for name, mean in _groups(profile).items()},
+        groups={name: mean for violations in profiles for name, mean in _groups(violations).items()},
     )
 
 
-def _groups(profile: Profile) -> dict[str, float]:
+def _groups(violations: Violations) -> dict[str, float]:
     """By inequality and component (``generation.re``): the mean violation of the entries above the tolerance."""
     parts: dict[str, list[PartLayout]] = {}
-    for part in profile.layout.parts:
+    for part in violations.layout.parts:
         if part.sense is Sense.AT_MOST:
             component = part.part.split(".")[0]
             name = f"{part.family}.{component}" if component in ("re", "im") else part.family
             parts.setdefault(name, []).append(part)
     found = {}
     for name, pieces in parts.items():
-        columns = profile.columns(pieces)
-        exceeding = profile.violation[:, columns][profile.violated[:, columns]].double()
+        columns = violations.columns(pieces)
+        exceeding = violations.violation[:, columns][violations.violated[:, columns]].double()
         found[name] = float(exceeding.mean()) if len(exceeding) else 0.0
     return found
 
 
-def violation(profiles: Sequence[Profile], senses: Sequence[Sense]) -> ViolationMetrics | None:
+def violation(profiles: Sequence[Violations], senses: Sequence[Sense]) -> ViolationMetrics | None:
     """Violations over the parts of some senses; None where there is no such part."""
     chosen = [
-        (profile, parts)
-        for profile in profiles
-        if (parts := [part for part in profile.layout.parts if part.sense in senses])
+        (violations, parts)
+        for violations in profiles
+        if (parts := [part for part in violations.layout.parts if part.sense in senses])
     ]
     if not chosen:
         return None
     means, above, largest, feasible, live_entries = [], [], [], [], 0
-    for profile, parts in chosen:
-        columns = profile.columns(parts)
-        entries, live = profile.violation[:, columns].double(), profile.live[:, columns]
+    for violations, parts in chosen:
+        columns = violations.columns(parts)
+        entries, live = violations.violation[:, columns].double(), violations.live[:, columns]
         counts = live.sum(1)
         means.append((entries.sum(1) / counts.clamp(min=1))[counts > 0])
         above.append(entries[entries > ABOVE])
         largest.append(entries.amax(1))
-        feasible.append(~profile.violated[:, columns].any(1))
+        feasible.append(~violations.violated[:, columns].any(1))
         live_entries += int(counts.sum())
     exceeding = torch.cat(above)
     return ViolationMetrics(
@@ -128,11 +130,11 @@ def violation(profiles: Sequence[Profile], senses: Sequence[Sense]) -> Violation
     )
 
 
-def family_metrics(profile: Profile) -> dict[str, FamilyMetrics]:
-    """Every family of a profile, with its parts."""
-    totals = _Totals.of(profile)
+def family_metrics(violations: Violations) -> dict[str, FamilyMetrics]:
+    """Every family with its parts."""
+    totals = _Totals.of(violations)
     found = {}
-    for family, parts in families(profile.layout).items():
+    for family, parts in families(violations.layout).items():
         whole = totals.over(parts)
         pieces = {part.part: totals.over([part]) for part in parts if part.part}
         found[family] = FamilyMetrics(**whole.model_dump(), parts=pieces)
@@ -168,27 +170,27 @@ def spread(values: Tensor) -> Spread:
 class _Totals:
     """Sums and maxima over rows, one number a column, as plain lists."""
 
-    profile: Profile
+    violations: Violations
     numbers: Mapping[str, list[float]]
 
     @classmethod
-    def of(cls, profile: Profile) -> _Totals:
-        violation, violated = profile.violation, profile.violated
+    def of(cls, violations: Violations) -> _Totals:
+        violation, violated = violations.violation, violations.violated
         columns = {
-            "live": profile.live.sum(0),
+            "live": violations.live.sum(0),
             "total": violation.sum(0, dtype=torch.float64),
             "max": violation.amax(0),
             "violated": violated.sum(0),
             "violated_total": torch.where(violated, violation, 0.0).sum(0, dtype=torch.float64),
         }
-        if profile.multipliers is not None and profile.at_cap is not None:
-            columns["at_cap"] = profile.at_cap.sum(0)
-            live = torch.where(profile.live, profile.multipliers, 0.0)
+        if violations.multipliers is not None and violations.at_cap is not None:
+            columns["at_cap"] = violations.at_cap.sum(0)
+            live = torch.where(violations.live, violations.multipliers, 0.0)
             columns["multiplier"] = live.sum(0, dtype=torch.float64)
-        return cls(profile, {name: column.tolist() for name, column in columns.items()})
+        return cls(violations, {name: column.tolist() for name, column in columns.items()})
 
     def over(self, parts: Sequence[PartLayout]) -> PartMetrics:
-        columns = self.profile.columns(parts).tolist()
+        columns = self.violations.columns(parts).tolist()
         live = max(1.0, self._sum("live", columns))
         violated = self._sum("violated", columns)
         level = self._sum("multiplier", columns) / live if "multiplier" in self.numbers else nan

@@ -16,7 +16,7 @@ from pdual.dsl.typed import TypedSpec
 from pdual.dsl.types import ArrayType, MemberOf
 from pdual.runtime.data.groups import group_codes
 from pdual.runtime.data.tables import RowBatch, Table, with_groups
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.evaluation.violations import address
 from pdual.runtime.optimisation.optimisers import finite
 
@@ -50,7 +50,7 @@ def diverged(
     return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, taken=taken, **(found or {}))
 
 
-def unaveraged(found: Pass, table: Table) -> RowBatch | None:
+def unaveraged(found: EvaluationResult, table: Table) -> RowBatch | None:
     """The first row of a pass with a value to be averaged that is not finite, as a batch; None where all are."""
     assert found.averaged is not None
     bad = ~torch.isfinite(found.averaged).all(1)

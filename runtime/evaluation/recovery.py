@@ -14,7 +14,7 @@ from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.ranking import Flags, Reals, auc, mean, ndcg, pearson, precision, spearman, spearman_top
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.storage.records import Ranking, Recovery
 
 #: A reference multiplier above this is one of a tight constraint; scaled.
@@ -55,7 +55,7 @@ def solver_reference(program: Program, table: Table, ids: Tensor) -> Reference |
 def solver_recovery(
     program: Program,
     table: Table,
-    passes: Mapping[str, Pass],
+    passes: Mapping[str, EvaluationResult],
     families: Sequence[str] | None = None,
     rho: Tensor | None = None,
 ) -> dict[str, Recovery]:
@@ -73,7 +73,7 @@ def solver_recovery(
 
 def recovery(
     layout: Layout,
-    found: Pass,
+    found: EvaluationResult,
     reference: Reference,
     training: Tensor | None = None,
     families: Sequence[str] | None = None,

@@ -13,7 +13,7 @@ from pdual.runtime.data.features import FeatureCache
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class EvaluationResult:
     """What n rows say at one theta.
 
     ``objective`` [n], scaled, or None; ``residuals`` [n, columns], scaled, masked entries 0; ``mask`` [n,
@@ -38,7 +38,7 @@ class Pass:
     kept: Tensor | None = None
 
 
-def merged(last: Pass, places: Tensor, now: Pass) -> Pass:
+def merged(last: EvaluationResult, places: Tensor, now: EvaluationResult) -> EvaluationResult:
     """An earlier pass with some of its rows (``places`` [k], positions) as they are now; overwrites ``last``."""
     assert last.objective is None or now.objective is not None
 
@@ -56,7 +56,7 @@ def merged(last: Pass, places: Tensor, now: Pass) -> Pass:
     return replace(last, fresh=fresh.index_fill_(0, places, True))
 
 
-def as_state(found: Pass) -> dict[str, object]:
+def as_state(found: EvaluationResult) -> dict[str, object]:
     """A pass for a checkpoint."""
     return {
         "objective": found.objective,
@@ -68,7 +68,7 @@ def as_state(found: Pass) -> dict[str, object]:
     }
 
 
-def from_state(state: Mapping[str, Any], ids: Tensor) -> Pass:
+def from_state(state: Mapping[str, Any], ids: Tensor) -> EvaluationResult:
     """The pass over ``ids`` of a checkpoint."""
 
     def here(value: Tensor | None) -> Tensor | None:
@@ -79,4 +79,4 @@ def from_state(state: Mapping[str, Any], ids: Tensor) -> Pass:
     features = FeatureCache.of_state(state["features"], ids.device)
     metrics = {name: value.to(ids.device) for name, value in state["metrics"].items()}
     objective, mask, multipliers = here(state["objective"]), here(state["mask"]), here(state["multipliers"])
-    return Pass(ids, objective, residuals, mask, multipliers, metrics, features)
+    return EvaluationResult(ids, objective, residuals, mask, multipliers, metrics, features)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pdual.compiler.layout import Layout, PartLayout, Sense
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.storage.records import RANGE, TOLERANCE
 
 #: A multiplier within this share of its cap counts as being at it: a sigmoid never reaches its own.
@@ -23,7 +23,7 @@ def is_at_cap(multipliers: Tensor, caps: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Violations:
     """The entries of n rows, [n, columns] each.
 
     ``violation`` is [g]_+ or |h| in each part's unit, 0 where masked; ``live`` are the entries that are not
@@ -39,8 +39,8 @@ class Profile:
     multipliers: Tensor | None
 
     @classmethod
-    def of(cls, found: Pass, layout: Layout, caps: Tensor | None = None) -> Profile:
-        """The profile of a pass; ``caps`` is [columns], scaled, infinite where there is none."""
+    def of(cls, found: EvaluationResult, layout: Layout, caps: Tensor | None = None) -> Violations:
+        """The violations of a pass; ``caps`` is [columns], scaled, infinite where there is none."""
         residuals = found.residuals
         equal = torch.tensor(
             [part.sense is Sense.EQUAL for part in layout.parts for _ in range(part.size)],

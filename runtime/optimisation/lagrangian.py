@@ -1,6 +1,7 @@
 """The augmented Lagrangian of Powell, Hestenes and Rockafellar, for a whole residual matrix at once.
 
-It implements psi_rho and the empirical augmented Lagrangian of Boero, Nixon and Ribeiro, "Implementation Details".
+It takes the place of the empirical Lagrangian of Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning".
 """
 
 from __future__ import annotations

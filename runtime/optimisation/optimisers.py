@@ -22,7 +22,7 @@ from pdual.dsl.diagnostics import refuse
 from pdual.runtime.optimisation.flat import FlatParameters
 
 
-class Driver:
+class ScheduledOptimiser:
     """One optimiser over the whole run: rate of this step, clipping, step, clearing of gradients.
 
     ``total`` is the number of steps of the whole run, which the schedule spans.

@@ -42,10 +42,10 @@ from pdual.runtime.runs.unseen import standards_of
 from pdual.runtime.runs.verdict import Verdict, verdict
 from pdual.runtime.storage.folder import RUN, SPEC, RunFolder
 from pdual.runtime.storage.records import (
-    Asked,
     LogLine,
     Metrics,
     Recovery,
+    RequestedOptions,
     RunRecord,
     SplitMetrics,
     StandardRecord,
@@ -225,7 +225,7 @@ def _record(
         data={name: table.fingerprint for name, table in tables.items()},
         standardised=_standards(tables),
         samples=dict(ready.samples),
-        asked=Asked(
+        asked=RequestedOptions(
             dual=dict(options.dual),
             minimize=options.minimize,
             data={name: str(file.resolve()) for name, file in options.data.items()},
@@ -328,16 +328,20 @@ def _with_evaluations(
 ) -> SplitMetrics:
     """The numbers of a split with what its data sets' sources evaluate besides."""
     found: dict[str, Any] = {}
-    for lane in run.lanes:
-        if lane.name in measured and lane.program.groups_by is None:
-            trained = split == "train" and any(len(ids) for name, ids in lane.table.splits.items() if name != "train")
-            profile, ids = measured[lane.name].profile, lane.table.splits[split]
-            told = _teller(progress, f"{split} rows of {lane.name}")
-            sampled = lane.name in samples
-            context = EvaluationContext(graph, run.problem, lane.name, lane.table, ids, profile, told, sampled)
+    for training_set in run.training_sets:
+        if training_set.name in measured and training_set.program.groups_by is None:
+            trained = split == "train" and any(
+                len(ids) for name, ids in training_set.table.splits.items() if name != "train"
+            )
+            violations, ids = measured[training_set.name].violations, training_set.table.splits[split]
+            told = _teller(progress, f"{split} rows of {training_set.name}")
+            sampled = training_set.name in samples
+            context = EvaluationContext(
+                graph, run.problem, training_set.name, training_set.table, ids, violations, told, sampled
+            )
             for name, scores in evaluated(context, trained).items():
                 # What any data set may bring along is told of each.
-                known = {**found.get(name, {}), lane.name: scores}
+                known = {**found.get(name, {}), training_set.name: scores}
                 found[name] = scores if evaluations()[name].sources else known
     progress.advance(1)
     return run.split(measured).model_copy(update={"evaluations": found})
@@ -350,10 +354,14 @@ def _teller(progress: Progress, rows: str) -> Teller:
 def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, Recovery]]:
     """By data set and split: the multipliers against those that the data set brings along from a solver of its own."""
     found = {}
-    for lane in run.lanes:
-        if lane.table.multipliers and lane.multipliers.active:
-            passes = {split: items[lane.name].found for split, items in measured.items() if lane.name in items}
-            found[lane.name] = solver_recovery(lane.program, lane.table, passes, rho=lane.multipliers.rho_by_column)
+    for training_set in run.training_sets:
+        if training_set.table.multipliers and training_set.multipliers.active:
+            passes = {
+                split: items[training_set.name].found for split, items in measured.items() if training_set.name in items
+            }
+            found[training_set.name] = solver_recovery(
+                training_set.program, training_set.table, passes, rho=training_set.multipliers.rho_by_column
+            )
     return {name: scores for name, scores in found.items() if scores}
 
 

@@ -26,7 +26,7 @@ from pdual.runtime.runs.unseen import column_kind, column_shape, standards_of, v
 from pdual.runtime.storage.export_folder import exporting, publish
 from pdual.runtime.storage.outputs import write_whole
 from pdual.runtime.training.run import Run
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 #: Rows of the batch that a program is traced with.
 TRACED = 3
@@ -67,14 +67,16 @@ class ModelProgram(nn.Module):
 class MultiplierProgram(nn.Module):
     """The multipliers of a data set, [batch, columns], scaled, as a function of the fields that they depend on, in order."""
 
-    def __init__(self, lane: Lane, features: nn.Module, inputs: Sequence[str]) -> None:
+    def __init__(self, training_set: TrainingSet, features: nn.Module, inputs: Sequence[str]) -> None:
         super().__init__()
         self.inputs = tuple(inputs)
         self.features = features
         self.phis = nn.ModuleList(
-            phi for store in lane.multipliers.stores if isinstance(phi := getattr(store, "phi", None), nn.Module)
+            phi
+            for store in training_set.multipliers.stores
+            if isinstance(phi := getattr(store, "phi", None), nn.Module)
         )
-        self._multipliers = lane.multipliers
+        self._multipliers = training_set.multipliers
 
     def forward(self, *fields: Tensor) -> Tensor:
         """The multipliers of entries that a filter leaves out are there too."""
@@ -104,15 +106,15 @@ def _programs(run: Run, graph: Graph, folder: Path) -> tuple[list[Exported], dic
     """What was written, and the columns of every data set's multipliers."""
     found = [_model(run, graph, model, folder) for model in predictors(graph)]
     columns = {}
-    for lane in run.lanes:
-        if lane.multipliers.active and lane.multipliers.generalises:
-            found.append(_multipliers(run, graph, lane, folder, run.options.placement.dtype))
-            layout = lane.program.layout
+    for training_set in run.training_sets:
+        if training_set.multipliers.active and training_set.multipliers.generalises:
+            found.append(_multipliers(run, graph, training_set, folder, run.options.placement.dtype))
+            layout = training_set.program.layout
             columns[found[-1].name] = [
                 {
                     "part": part.name,
                     "entry": entry,
-                    "unit": float(lane.program.multiplier_units[layout.columns_of(part).start + place]),
+                    "unit": float(training_set.program.multiplier_units[layout.columns_of(part).start + place]),
                 }
                 for part in layout.parts
                 for place, entry in enumerate(part.addresses)
@@ -138,15 +140,19 @@ def _document(
             for item in found
         ],
         "columns": columns,
-        "standardised": {lane.name: _standards(lane) for lane in run.lanes if standards_of(lane.table)},
+        "standardised": {
+            training_set.name: _standards(training_set)
+            for training_set in run.training_sets
+            if standards_of(training_set.table)
+        },
     }
 
 
-def _standards(lane: Lane) -> dict[str, dict[str, Any]]:
+def _standards(training_set: TrainingSet) -> dict[str, dict[str, Any]]:
     """What a program's user does to columns of a file first: less the mean, over the deviation."""
     return {
         name: {"mean": item.mean.tolist(), "deviation": item.deviation.tolist()}
-        for name, item in standards_of(lane.table).items()
+        for name, item in standards_of(training_set.table).items()
     }
 
 
@@ -174,27 +180,29 @@ def _model(run: Run, graph: Graph, model: typed.TypedModel, folder: Path) -> Exp
     )
 
 
-def _multipliers(run: Run, graph: Graph, lane: Lane, folder: Path, dtype: torch.dtype) -> Exported:
-    data = graph.over(lane.name)
+def _multipliers(run: Run, graph: Graph, training_set: TrainingSet, folder: Path, dtype: torch.dtype) -> Exported:
+    data = graph.over(training_set.name)
     if data.grouping is not None:
-        return Exported(f"multipliers-{lane.name}", {}, {"both": "they are those of groups of rows"}, {}, [])
-    own = graph.spec.data_set(lane.name)
+        return Exported(f"multipliers-{training_set.name}", {}, {"both": "they are those of groups of rows"}, {}, [])
+    own = graph.spec.data_set(training_set.name)
     wanted = value_fields(data)
     inputs = {}
     for field in own.fields:
         if not isinstance(field.type, ArrayType):
             if field.name in wanted:
                 return Exported(
-                    f"multipliers-{lane.name}", {}, {"both": f"`{field.name}` is a graph or a text"}, {}, []
+                    f"multipliers-{training_set.name}", {}, {"both": f"`{field.name}` is a graph or a text"}, {}, []
                 )
             continue
         for part in part_names(field.name, field.type):
             if part in wanted:
                 inputs[part] = _example(column_shape(field.type, graph), column_kind(field.type), dtype)
     if not inputs:
-        return Exported(f"multipliers-{lane.name}", {}, {"both": "they do not depend on the row"}, {}, [])
-    program = MultiplierProgram(lane, features_module(graph, data, run.problem.models, dtype).to(dtype), list(inputs))
-    return _written(f"multipliers-{lane.name}", program, inputs, ["multipliers"], folder)
+        return Exported(f"multipliers-{training_set.name}", {}, {"both": "they do not depend on the row"}, {}, [])
+    program = MultiplierProgram(
+        training_set, features_module(graph, data, run.problem.models, dtype).to(dtype), list(inputs)
+    )
+    return _written(f"multipliers-{training_set.name}", program, inputs, ["multipliers"], folder)
 
 
 def _example(shape: Sequence[int], kind: torch.dtype, dtype: torch.dtype) -> Tensor:

@@ -35,10 +35,10 @@ def objectives(graph: Graph, run: Run) -> Mapping[str, float]:
         program.evaluate.to(options.placement.device)
 
     def terms(split: str) -> Iterator[float]:
-        for lane in run.lanes:
-            if split in lane.table.splits and len(ids := lane.table.splits[split]):
-                program, groups = programs[lane.name], lane.groups_of(ids)
-                found = evaluate(program, lane.table, ids, lane.evaluation_batch, groups=groups)
+        for training_set in run.training_sets:
+            if split in training_set.table.splits and len(ids := training_set.table.splits[split]):
+                program, groups = programs[training_set.name], training_set.groups_of(ids)
+                found = evaluate(program, training_set.table, ids, training_set.evaluation_batch, groups=groups)
                 if (value := objective(program, found)) is not None:
                     yield value
 

@@ -25,7 +25,7 @@ from pdual.runtime.data.tables import ColumnTable, Ragged, Table, joined, with_g
 from pdual.runtime.models.interface import as_model
 from pdual.runtime.sources.table import read_fields
 from pdual.runtime.training.run import Run
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _parts(field: typed.TypedField) -> set[str]:
 
 
 @torch.no_grad()
-def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) -> Unseen:
+def look(run: Run, graph: Graph, training_set: TrainingSet, table: Table, multipliers: bool) -> Unseen:
     """One pass over all rows of a table. Fields that it lacks are 0, and nothing that is returned depends on them.
 
     Raises PD730 where multipliers are asked for and those of some part are no function of the row, PD732 where a model has
@@ -132,10 +132,10 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     """
     _check_models(graph)
     if multipliers:
-        check_multipliers(lane)
-    data = graph.over(lane.name)
-    own = graph.spec.data_set(lane.name)
-    device, dtype = lane.train_ids.device, run.options.placement.dtype
+        check_multipliers(training_set)
+    data = graph.over(training_set.name)
+    own = graph.spec.data_set(training_set.name)
+    device, dtype = training_set.train_ids.device, run.options.placement.dtype
     has = _held(table)
     placed = _completed(table, own, graph).to(device, dtype)
     ids = torch.cat(list(placed.splits.values())).sort().values
@@ -145,14 +145,14 @@ def look(run: Run, graph: Graph, lane: Lane, table: Table, multipliers: bool) ->
     heard: dict[str, list[Tensor | Ragged]] = {}
     hooks = [_listen(name, model, heard) for name, model in models.items()]
     try:
-        for piece in torch.split(ids, lane.evaluation_batch):
+        for piece in torch.split(ids, training_set.evaluation_batch):
             rows = with_groups(placed.batch(piece), [len(piece)])
-            found = Evaluation(*lane.program.evaluate(rows.values, rows.ids))
+            found = Evaluation(*training_set.program.evaluate(rows.values, rows.ids))
             _keep(heard, len(piece), outputs)
             residuals.append(found.residuals)
             if multipliers:
-                values = lane.multipliers.read(rows.ids, found.features, rows.values, seen=False)
-                spread = lane.multipliers.spread(values)
+                values = training_set.multipliers.read(rows.ids, found.features, rows.values, seen=False)
+                spread = training_set.multipliers.spread(values)
                 read.append(spread if found.mask is None else torch.where(found.mask, spread, 0.0))
     finally:
         for hook in hooks:
@@ -200,9 +200,9 @@ def _check_models(graph: Graph) -> None:
             raise refuse("PD732", model=model.name)
 
 
-def check_multipliers(lane: Lane) -> None:
+def check_multipliers(training_set: TrainingSet) -> None:
     """PD730 where those of some part are no function of the row."""
-    for plan, kind in zip(lane.multipliers.plans, lane.multipliers.kinds, strict=True):
+    for plan, kind in zip(training_set.multipliers.plans, training_set.multipliers.kinds, strict=True):
         if not kind.generalises:
             raise refuse("PD730", parts=", ".join(f"`{name}`" for name in plan.parts), kind=plan.kind)
 

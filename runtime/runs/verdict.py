@@ -15,7 +15,7 @@ from pdual.dsl.declarations.registry import duals
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.average_metrics import average_metrics
 from pdual.runtime.evaluation.metrics import Measured
-from pdual.runtime.evaluation.violations import Profile, address, families, unit
+from pdual.runtime.evaluation.violations import Violations, address, families, unit
 from pdual.runtime.models.interface import tables_of_rows
 from pdual.runtime.storage.records import RANGE, TOLERANCE, LogLine
 from pdual.runtime.training.run import Run
@@ -131,10 +131,19 @@ def verdict(
         only_averages=run.averages is not None and not shares,
         at_start=at_start,
         of=tuple(
-            sorted({_of(lane.program) for lane in run.lanes if lane.program.layout.columns}, reverse=True) or ["row"]
+            sorted(
+                {
+                    _of(training_set.program)
+                    for training_set in run.training_sets
+                    if training_set.program.layout.columns
+                },
+                reverse=True,
+            )
+            or ["row"]
         ),
         switched_off=dict(switched_off or {}),
-        constrained=run.averages is not None or any(lane.program.layout.columns for lane in run.lanes),
+        constrained=run.averages is not None
+        or any(training_set.program.layout.columns for training_set in run.training_sets),
         samples=samples,
     )
 
@@ -145,7 +154,7 @@ def _of(program: Program) -> str:
 
 def _grows(run: Run) -> bool:
     """Whether there are multipliers that learn."""
-    plans = [plan for lane in run.lanes for plan in lane.multipliers.plans]
+    plans = [plan for training_set in run.training_sets for plan in training_set.multipliers.plans]
     plans += run.averages.multipliers.plans if run.averages is not None else ()
     return any(duals()[plan.kind].multipliers for plan in plans)
 
@@ -235,33 +244,33 @@ def _amount(worst: float, unit: str) -> str:
 
 
 def _feasible_rows(found: Mapping[str, Measured]) -> float | None:
-    flags = [item.profile.feasible() for item in found.values() if item.profile.layout.columns]
+    flags = [item.violations.feasible() for item in found.values() if item.violations.layout.columns]
     return float(torch.cat(flags).double().mean()) if flags else None
 
 
 def _violated(run: Run, split: str, found: Mapping[str, Measured]) -> list[FamilyVerdict]:
-    tables = {lane.name: lane.table for lane in run.lanes}
+    tables = {training_set.name: training_set.table for training_set in run.training_sets}
     verdicts = []
     for data, item in found.items():
-        for family, parts in families(item.profile.layout).items():
-            columns = item.profile.columns(parts)
-            violated = item.profile.violated[:, columns]
+        for family, parts in families(item.violations.layout).items():
+            columns = item.violations.columns(parts)
+            violated = item.violations.violated[:, columns]
             if not violated.any():
                 continue
-            worst, row, column = _worst(item.profile, violated, columns)
-            share = float(violated.sum()) / max(1, int(item.profile.live[:, columns].sum()))
+            worst, row, column = _worst(item.violations, violated, columns)
+            share = float(violated.sum()) / max(1, int(item.violations.live[:, columns].sum()))
             place, measure = _place(item, tables[data], row, column)
             verdicts.append(FamilyVerdict(data, split, family, share, worst, measure, place))
     return sorted(verdicts, key=lambda verdict: -verdict.violated)
 
 
 def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
-    if item.profile.at_cap is None or not item.profile.at_cap.any():
+    if item.violations.at_cap is None or not item.violations.at_cap.any():
         return None
-    table = next(lane.table for lane in run.lanes if lane.name == data)
-    columns = torch.arange(item.profile.layout.columns, device=item.profile.at_cap.device)
-    worst, row, column = _worst(item.profile, item.profile.at_cap, columns)
-    rows = int(item.profile.at_cap.any(1).sum())
+    table = next(training_set.table for training_set in run.training_sets if training_set.name == data)
+    columns = torch.arange(item.violations.layout.columns, device=item.violations.at_cap.device)
+    worst, row, column = _worst(item.violations, item.violations.at_cap, columns)
+    rows = int(item.violations.at_cap.any(1).sum())
     place, measure = _place(item, table, row, column)
     return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place, _of(item.program))
 
@@ -274,16 +283,16 @@ def _averages(run: Run, split: str, found: Mapping[str, Measured]) -> list[Avera
     ]
 
 
-def _worst(profile: Profile, among: Tensor, columns: Tensor) -> tuple[float, int, int]:
+def _worst(violations: Violations, among: Tensor, columns: Tensor) -> tuple[float, int, int]:
     """The largest violation among some entries [n, k] of ``columns`` [k], its row and its column."""
-    violation = torch.where(among, profile.violation[:, columns].nan_to_num(nan=torch.inf), -1.0)
+    violation = torch.where(among, violations.violation[:, columns].nan_to_num(nan=torch.inf), -1.0)
     row, column = divmod(int(violation.argmax()), len(columns))
     return float(violation[row, column]), row, int(columns[column])
 
 
 def _place(item: Measured, table: Table, row: int, column: int) -> tuple[str, str]:
     """The address of an entry and the unit of its violation."""
-    layout = item.profile.layout
+    layout = item.violations.layout
     part = next(
         part for part, start in zip(layout.parts, layout.starts, strict=True) if start <= column < start + part.size
     )

@@ -254,7 +254,7 @@ class LogLine(Record):
     averages: Mapping[str, AverageMetrics] = {}
 
 
-class Asked(Record):
+class RequestedOptions(Record):
     """What was asked of a run besides parameters and seed: kinds of multipliers by family, whether the objective was kept, files of
     data sets, at most how many rows of a split, a quick run or not; ``folder``: where files that the spec names lie.
     """
@@ -293,7 +293,7 @@ class RunRecord(Record):
     data: Mapping[str, str]
     standardised: Mapping[str, Mapping[str, StandardRecord]] = {}
     samples: Mapping[str, SampleRecord] = {}
-    asked: Asked | None = None
+    asked: RequestedOptions | None = None
     command: tuple[str, ...] = ()
     started: str = ""
     finished: str | None = None

@@ -25,11 +25,11 @@ from pdual.runtime.duals.build import active_columns, build_store, in_force
 from pdual.runtime.duals.multipliers import Multipliers, Update
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
-from pdual.runtime.evaluation.result import Pass
-from pdual.runtime.evaluation.violations import Profile
+from pdual.runtime.evaluation.result import EvaluationResult
+from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.runtime.problem.problem import Options, Problem
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 #: How far the estimate of G follows a batch; further where a batch is a larger share of all rows.
 FOLLOWED = 0.1
@@ -59,7 +59,7 @@ class MeansOf:
         """mean m, as tracked: [k]."""
         return self._tracked.chunk(2)[1]
 
-    def look(self, found: Pass) -> None:
+    def look(self, found: EvaluationResult) -> None:
         """Take over the pass over all rows."""
         assert found.averaged is not None
         columns = _with_counts(found.averaged.to(self._seen.entries), found.kept)
@@ -118,11 +118,11 @@ class Averages:
         self.ready = False
 
     @classmethod
-    def of(cls, problem: Problem, lanes: Sequence[Lane], options: Options) -> Averages | None:
+    def of(cls, problem: Problem, training_sets: Sequence[TrainingSet], options: Options) -> Averages | None:
         """Those of a problem whose data sets are on the device; None where it has none."""
         if problem.averages is None:
             return None
-        train = {lane.name: lane.train_ids for lane in lanes}
+        train = {training_set.name: training_set.train_ids for training_set in training_sets}
         return cls(problem.averages, train, problem.settings, options.placement.device, options.placement.dtype)
 
     @property
@@ -135,7 +135,7 @@ class Averages:
         """The multipliers, [1, columns], scaled; 0 where a constraint is dropped."""
         return self.multipliers.spread(self.multipliers.read(self._place, {}, {}))
 
-    def look(self, passes: Mapping[str, Pass]) -> MeasuredAverages | None:
+    def look(self, passes: Mapping[str, EvaluationResult]) -> MeasuredAverages | None:
         """Take over the passes over all train rows, by data set, and measure. Raises PD608 where a mean is over none."""
         for data, means in self._means.items():
             if bool((_counts(*_of(passes[data])) == 0).any()):
@@ -146,7 +146,7 @@ class Averages:
 
     @torch.no_grad()
     def slopes(
-        self, drawn: Iterable[tuple[Lane, RowBatch, Tensor | None, Evaluation]], warming_up: bool
+        self, drawn: Iterable[tuple[TrainingSet, RowBatch, Tensor | None, Evaluation]], warming_up: bool
     ) -> tuple[Mapping[str, Tensor], Tensor]:
         """What multiplies a row's m v in the loss of each data set, [k] each; and what makes the loss psi at the tracked G.
 
@@ -154,9 +154,9 @@ class Averages:
         no estimate; others after, for the next step. Multipliers are 0 while ``warming_up``.
         """
         batches = [
-            (self._means[lane.name], rows.ids, found, lane.stream.rows_per_step, weights)
-            for lane, rows, weights, found in drawn
-            if lane.name in self._means
+            (self._means[training_set.name], rows.ids, found, training_set.stream.rows_per_step, weights)
+            for training_set, rows, weights, found in drawn
+            if training_set.name in self._means
         ]
         whole = [means.rows <= size and weights is None for means, _, _, size, weights in batches]
         for (means, ids, found, size, weights), exact in zip(batches, whole, strict=True):
@@ -183,7 +183,7 @@ class Averages:
         return factors, level
 
     @torch.no_grad()
-    def measure(self, passes: Mapping[str, Pass]) -> MeasuredAverages | None:
+    def measure(self, passes: Mapping[str, EvaluationResult]) -> MeasuredAverages | None:
         """The constraints over the rows of some passes, by data set; None where no column has all its means."""
         held = self.multipliers
         means = {data: means_of(*_of(passes[data])) for data in self._weights if data in passes}
@@ -198,14 +198,14 @@ class Averages:
         residuals = self._residuals(means).masked_fill(unknown, 0.0)[None].to(held.lagrangian.rho.dtype)
         read = self.level if held.active else None
         mask = ~unknown[None] if bool(unknown.any()) else None
-        found = Pass(self._place, None, residuals, mask, read, {}, FeatureCache())
-        return MeasuredAverages(self.plan, found, Profile.of(found, self.layout, held.caps), means)
+        found = EvaluationResult(self._place, None, residuals, mask, read, {}, FeatureCache())
+        return MeasuredAverages(self.plan, found, Violations.of(found, self.layout, held.caps), means)
 
     def adopt(self, state: Mapping[str, Any]) -> None:
         """Start from the multipliers of another run where they have the same shape."""
         self.multipliers.adopt(state["multipliers"])
 
-    def update(self, found: Pass) -> Update:
+    def update(self, found: EvaluationResult) -> Update:
         """lam <- clip(lam + rho G) into [0, cap], or [-cap, cap] for an equality."""
         return self.multipliers.update(found)
 
@@ -242,7 +242,7 @@ def _counts(averaged: Tensor, kept: Tensor | None) -> Tensor:
     return kept.double().sum(0)
 
 
-def _of(found: Pass) -> tuple[Tensor, Tensor | None]:
+def _of(found: EvaluationResult) -> tuple[Tensor, Tensor | None]:
     assert found.averaged is not None
     return found.averaged, found.kept
 

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.optimisation.multiplier_step import Ascent, MultiplierStep
-from pdual.runtime.optimisation.optimisers import Driver
+from pdual.runtime.optimisation.optimisers import ScheduledOptimiser
 
 
 class WeightStep(Protocol):
-    """A step of the weights. ``Driver`` is one gradient step of an optimiser; others may look at the loss more than once."""
+    """A step of the weights. ``ScheduledOptimiser`` is one gradient step of an optimiser; others may look at the loss more than once."""
 
     def step(self, loss: Callable[[], Tensor]) -> Tensor:
         """Take a step on ``loss``, a function that draws a batch and gives a scalar; its value, detached."""
@@ -43,7 +43,7 @@ class Method:
     each data set, and for the constraints on averages.
     """
 
-    weights: Callable[[OptimiserUse, Iterable[nn.Parameter], int], WeightStep] = Driver
+    weights: Callable[[OptimiserUse, Iterable[nn.Parameter], int], WeightStep] = ScheduledOptimiser
     multipliers: Callable[[], MultiplierStep] = Ascent
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from pdual.runtime.evaluation.average_metrics import average_families, average_metrics
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured, split_metrics
-from pdual.runtime.evaluation.violations import Profile, families
+from pdual.runtime.evaluation.violations import Violations, families
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.records import (
     LogLine,
@@ -21,7 +21,7 @@ from pdual.runtime.storage.records import (
     Timing,
 )
 from pdual.runtime.training.averages import Averages
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 #: How a run ended.
 Status: TypeAlias = Literal["finished", "budget", "stopped"]
@@ -35,7 +35,7 @@ class Run:
 
     problem: Problem
     options: Options
-    lanes: tuple[Lane, ...]
+    training_sets: tuple[TrainingSet, ...]
     status: Status
     history: tuple[LogLine, ...]
     timing: Timing
@@ -44,18 +44,18 @@ class Run:
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits of any data set, each once."""
-        return tuple(dict.fromkeys(split for lane in self.lanes for split in lane.table.splits))
+        return tuple(dict.fromkeys(split for training_set in self.training_sets for split in training_set.table.splits))
 
     def measure(self, split: str) -> dict[str, Measured]:
         """One pass over a split of every data set that has it, by data set."""
         return {
-            lane.name: Measured(
-                lane.program,
-                found := lane.evaluate(split),
-                Profile.of(found, lane.program.layout, lane.multipliers.caps),
+            training_set.name: Measured(
+                training_set.program,
+                found := training_set.evaluate(split),
+                Violations.of(found, training_set.program.layout, training_set.multipliers.caps),
             )
-            for lane in self.lanes
-            if split in lane.table.splits and len(lane.table.splits[split])
+            for training_set in self.training_sets
+            if split in training_set.table.splits and len(training_set.table.splits[split])
         }
 
     def split(self, measured: Mapping[str, Measured]) -> SplitMetrics:
@@ -80,12 +80,12 @@ class Run:
         samples: Mapping[str, SampleRecord] | None = None,
     ) -> Metrics:
         """``metrics.json``, from the splits that were measured."""
-        held = [lane for lane in self.lanes if lane.multipliers.active]
+        held = [training_set for training_set in self.training_sets if training_set.multipliers.active]
         counts = {
             family: sum(part.size for part in parts)
-            for lane in held
-            for family, parts in families(lane.program.layout).items()
-            if any(part.name in plan.parts for part in parts for plan in lane.multipliers.plans)
+            for training_set in held
+            for family, parts in families(training_set.program.layout).items()
+            if any(part.name in plan.parts for part in parts for plan in training_set.multipliers.plans)
         }
         own = self.averages.multipliers if self.averages is not None else None
         if self.averages is not None:
@@ -98,11 +98,12 @@ class Run:
             dual=dual,
             status=self.status,
             multipliers=MultiplierMetrics(
-                per_row=sum(len(lane.multipliers.active) for lane in held),
-                rows=max((len(lane.train_ids) for lane in held), default=0),
+                per_row=sum(len(training_set.multipliers.active) for training_set in held),
+                rows=max((len(training_set.train_ids) for training_set in held), default=0),
                 families=counts,
-                parameters=sum(lane.multipliers.parameters for lane in held) + (own.parameters if own else 0),
-                bytes=sum(lane.multipliers.bytes for lane in held) + (own.bytes if own else 0),
+                parameters=sum(training_set.multipliers.parameters for training_set in held)
+                + (own.parameters if own else 0),
+                bytes=sum(training_set.multipliers.bytes for training_set in held) + (own.bytes if own else 0),
             ),
             splits=splits,
             recovery=recovery or {},

@@ -1,4 +1,8 @@
-"""Algorithm 1 of Boero, Nixon and Ribeiro. An outer iteration is primal minibatches, one evaluation pass and one dual update."""
+"""Algorithm 1 of the paper: primal minibatches, one evaluation pass, one dual update, again and again.
+
+Boero, Nixon and Ribeiro, "Learning Samples Importance: Parameterizing Dual Variables in
+Everywhere Learning", Algorithm 1.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,8 @@ from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation.measured_averages import MeasuredAverages
 from pdual.runtime.evaluation.metrics import Measured
 from pdual.runtime.evaluation.nonfinite import diverged, unaveraged
-from pdual.runtime.evaluation.result import Pass
-from pdual.runtime.evaluation.violations import Profile
+from pdual.runtime.evaluation.result import EvaluationResult
+from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.models.interface import remember
 from pdual.runtime.optimisation.optimisers import trainable
 from pdual.runtime.problem.problem import Options, Problem
@@ -31,7 +35,7 @@ from pdual.runtime.training.history import log_line
 from pdual.runtime.training.method import ALGORITHM_1, Method
 from pdual.runtime.training.run import Run, Status
 from pdual.runtime.training.step import added, draw, loss_of, terms_to_follow
-from pdual.runtime.training.training_sets import build_lanes
+from pdual.runtime.training.training_sets import build_training_sets
 
 #: Steps between two looks at the loss on an accelerator, where a look waits; a CPU looks at every step.
 LOOK_EVERY = 50
@@ -93,23 +97,27 @@ class Solver:
         assert isinstance(descent, OptimiserSettings)
         self._placement.place(problem.models)
         remember(problem.models)
-        self._lanes = build_lanes(problem, options, method.multipliers)
-        self._constrained = [lane for lane in self._lanes if lane.multipliers.active]
-        self._averages = Averages.of(problem, self._lanes, options)
+        self._training_sets = build_training_sets(problem, options, method.multipliers)
+        self._constrained = [training_set for training_set in self._training_sets if training_set.multipliers.active]
+        self._averages = Averages.of(problem, self._training_sets, options)
         if self._averages is not None:
             self._averages.multipliers.follow = method.multipliers()
         averaged = self._averages.data if self._averages is not None else ()
         #: Whose train rows an outer iteration passes over.
-        self._visited = [lane for lane in self._lanes if lane.multipliers.active or lane.name in averaged]
-        self._counted = {lane.name for lane in self._visited}
+        self._visited = [
+            training_set
+            for training_set in self._training_sets
+            if training_set.multipliers.active or training_set.name in averaged
+        ]
+        self._counted = {training_set.name for training_set in self._visited}
         self._models = problem.models
-        formulas = {id(weight) for lane in self._lanes for weight in lane.multipliers.weights()}
+        formulas = {id(weight) for training_set in self._training_sets for weight in training_set.multipliers.weights()}
         terms = [term.evaluate if isinstance(term.evaluate, nn.Module) else self._models for term in problem.terms]
-        modules = [*(lane.program.train for lane in self._lanes), *terms]
+        modules = [*(training_set.program.train for training_set in self._training_sets), *terms]
         called = {id(weight) for module in modules for weight in module.parameters()}
         self._weights = [weight for weight in trainable(self._models) if id(weight) in called - formulas]
         self._refuse_nothing()
-        longest = max(lane.train_rows for lane in (self._visited or self._lanes))
+        longest = max(training_set.train_rows for training_set in (self._visited or self._training_sets))
         self._steps = descent.steps_over(longest)
         self._warmup = self._settings.warmup * descent.epoch_over(longest)
         self._descent = method.weights(
@@ -158,8 +166,8 @@ class Solver:
         """What there is to be asked, as of now."""
         self._models.eval()
         timing = self._clock.timing(self._drawn, self._taken, len(self._history))
-        lanes, history = tuple(self._lanes), tuple(self._history)
-        return Run(self._problem, self._options, lanes, status, history, timing, self._averages)
+        training_sets, history = tuple(self._training_sets), tuple(self._history)
+        return Run(self._problem, self._options, training_sets, status, history, timing, self._averages)
 
     def state(self) -> dict[str, Any]:
         """Everything that ``load_state`` needs to go on exactly from here; tensors are the live ones, not copies."""
@@ -173,7 +181,7 @@ class Solver:
             "worst": self._worst,
             "models": self._models.state_dict(),
             "descent": self._descent.state(),
-            "lanes": {lane.name: lane.state() for lane in self._lanes},
+            "lanes": {training_set.name: training_set.state() for training_set in self._training_sets},
             **({"averages": self._averages.state()} if self._averages is not None else {}),
             "clock": self._clock.state(),
             "random": self._placement.random_state(),
@@ -193,8 +201,8 @@ class Solver:
         self._worst = state["worst"]
         self._models.load_state_dict(state["models"])
         self._descent.load_state(state["descent"])
-        for lane in self._lanes:
-            lane.load_state(state["lanes"][lane.name])
+        for training_set in self._training_sets:
+            training_set.load_state(state["lanes"][training_set.name])
         if self._averages is not None:
             self._averages.load_state(state["averages"])
         self._clock.load_state(state["clock"])
@@ -220,9 +228,9 @@ class Solver:
             if tensor.shape != own[name].shape:
                 raise refuse("PD605", weight=name, found=list(tensor.shape), expected=list(own[name].shape))
         self._models.load_state_dict(common, strict=False)
-        for lane in self._lanes:
-            if lane.name in state["lanes"]:
-                lane.multipliers.adopt(state["lanes"][lane.name]["multipliers"])
+        for training_set in self._training_sets:
+            if training_set.name in state["lanes"]:
+                training_set.multipliers.adopt(state["lanes"][training_set.name]["multipliers"])
         if self._averages is not None and "averages" in state:
             self._averages.adopt(state["averages"])
 
@@ -255,16 +263,25 @@ class Solver:
             return
         self._models.eval()
         with self._clock.phase("evaluation"):
-            self._look_at_averages({lane.name: lane.visit(()) for lane in self._lanes if lane.name in averages.data})
+            self._look_at_averages(
+                {
+                    training_set.name: training_set.visit(())
+                    for training_set in self._training_sets
+                    if training_set.name in averages.data
+                }
+            )
 
-    def _look_at_averages(self, passes: Mapping[str, Pass]) -> MeasuredAverages | None:
+    def _look_at_averages(self, passes: Mapping[str, EvaluationResult]) -> MeasuredAverages | None:
         """Take over passes over all train rows. Raises PD601 with the first row whose value is not finite, and PD608."""
         averages = self._averages
         if averages is None:
             return None
-        for lane in self._visited:
-            if lane.name in averages.data and (rows := unaveraged(passes[lane.name], lane.table)) is not None:
-                place = [(lane.program, lane.table, rows)]
+        for training_set in self._visited:
+            if (
+                training_set.name in averages.data
+                and (rows := unaveraged(passes[training_set.name], training_set.table)) is not None
+            ):
+                place = [(training_set.program, training_set.table, rows)]
                 raise diverged(self._models, place, self._iteration, self._step, self._saved)
         return averages.look(passes)
 
@@ -283,9 +300,9 @@ class Solver:
 
     def _loss(self) -> tuple[Tensor, list[RowBatch]]:
         """The loss on one batch of every data set, with the terms that need no data; and the batches."""
-        drawn = [draw(lane, self._placement.mixed()) for lane in self._lanes]
+        drawn = [draw(training_set, self._placement.mixed()) for training_set in self._training_sets]
         total = loss_of(drawn, self._averages, self._options, self._iteration == 0)
-        self._drawn += sum(len(item.rows.ids) for item in drawn if item.lane.name in self._counted)
+        self._drawn += sum(len(item.rows.ids) for item in drawn if item.training_set.name in self._counted)
         for term in self._terms:
             total = added(total, term.evaluate(self._models))
         if not isinstance(total, Tensor):  # an objective that is all decay
@@ -300,18 +317,22 @@ class Solver:
         for multipliers in self._held():
             multipliers.step = self._settings.step_of(self._iteration)
         with self._clock.phase("evaluation"):
-            passes = {lane.name: lane.visit(lane.multipliers.reads) for lane in self._visited}
+            passes = {
+                training_set.name: training_set.visit(training_set.multipliers.reads) for training_set in self._visited
+            }
             measured = [
                 Measured(
-                    lane.program,
-                    passes[lane.name],
-                    Profile.of(passes[lane.name], lane.program.layout, lane.multipliers.caps),
+                    training_set.program,
+                    passes[training_set.name],
+                    Violations.of(
+                        passes[training_set.name], training_set.program.layout, training_set.multipliers.caps
+                    ),
                 )
-                for lane in self._visited
+                for training_set in self._visited
             ]
             averages = self._look_at_averages(passes)
         with self._clock.phase("dual"):
-            updates = [lane.multipliers.update(passes[lane.name]) for lane in self._constrained]
+            updates = [training_set.multipliers.update(passes[training_set.name]) for training_set in self._constrained]
             if self._averages is not None and self._averages.data and averages is not None:
                 updates.append(self._averages.update(averages.found))
         with self._clock.phase("evaluation"):
@@ -331,17 +352,20 @@ class Solver:
 
     def _held(self) -> list[Multipliers]:
         """All multipliers in force: of rows, and of averages."""
-        held = [lane.multipliers for lane in self._constrained]
+        held = [training_set.multipliers for training_set in self._constrained]
         return held if self._averages is None or not self._averages.data else [*held, self._averages.multipliers]
 
-    def _schedule_rho(self, passes: Mapping[str, Pass], averages: MeasuredAverages | None) -> None:
+    def _schedule_rho(self, passes: Mapping[str, EvaluationResult], averages: MeasuredAverages | None) -> None:
         """Raise rho when the worst scaled violation is above the tolerance and did not fall enough since the
         last iteration.
         """
         schedule = self._settings.rho_schedule
         if schedule is None:
             return
-        worst = max((lane.multipliers.worst(passes[lane.name]) for lane in self._constrained), default=0.0)
+        worst = max(
+            (training_set.multipliers.worst(passes[training_set.name]) for training_set in self._constrained),
+            default=0.0,
+        )
         if self._averages is not None and averages is not None:
             worst = max(worst, self._averages.multipliers.worst(averages.found))
         if self._worst is not None and worst > TOLERANCE and worst > schedule.every * self._worst:
@@ -360,16 +384,19 @@ class Solver:
 
     def _diverged(self, batches: list[RowBatch]) -> Exception:
         self._models.eval()
-        rows = [(lane.program, lane.table, rows) for lane, rows in zip(self._lanes, batches, strict=True)]
+        rows = [
+            (training_set.program, training_set.table, rows)
+            for training_set, rows in zip(self._training_sets, batches, strict=True)
+        ]
         return diverged(self._models, rows, self._iteration, self._step + 1, self._saved, first=self._taken == 0)
 
     def _refuse_nothing(self) -> None:
         if not self._weights:
             raise refuse("PD602", problem=self._problem.name)
-        terms = self._problem.terms or any(lane.has_objective for lane in self._lanes)
+        terms = self._problem.terms or any(training_set.has_objective for training_set in self._training_sets)
         if not self._visited and (self._options.feasibility or not terms):
             raise refuse("PD603", problem=self._problem.name)
-        if not self._lanes:
+        if not self._training_sets:
             raise refuse("PD609", problem=self._problem.name)
 
     def _identity(self) -> dict[str, Any]:
@@ -379,10 +406,11 @@ class Solver:
             "problem": self._problem.name,
             "settings": repr(self._settings),
             "seed": self._options.seed,
-            "rows": {lane.name: len(lane.train_ids) for lane in self._lanes},
-            "data": {lane.name: lane.table.fingerprint for lane in self._lanes},
+            "rows": {training_set.name: len(training_set.train_ids) for training_set in self._training_sets},
+            "data": {training_set.name: training_set.table.fingerprint for training_set in self._training_sets},
             "duals": {
-                lane.name: [[plan.kind, len(plan.columns)] for plan in lane.multipliers.plans] for lane in self._lanes
+                training_set.name: [[plan.kind, len(plan.columns)] for plan in training_set.multipliers.plans]
+                for training_set in self._training_sets
             },
             "feasibility": self._options.feasibility,
             **({} if averages is None else {"averages": [[item.kind, len(item.columns)] for item in averages.duals]}),

@@ -14,23 +14,23 @@ from pdual.runtime.data.tables import RowBatch
 from pdual.runtime.problem.problem import Options, Term
 from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.method import WeightStep
-from pdual.runtime.training.training_sets import Lane
+from pdual.runtime.training.training_sets import TrainingSet
 
 
 class Drawn(NamedTuple):
     """A batch of one data set, the weights of its rows (None where all are 1), and what its program says of it."""
 
-    lane: Lane
+    training_set: TrainingSet
     rows: RowBatch
     weights: Tensor | None
     found: Evaluation
 
 
-def draw(lane: Lane, precision: AbstractContextManager[object]) -> Drawn:
+def draw(training_set: TrainingSet, precision: AbstractContextManager[object]) -> Drawn:
     """The next batch of a data set, evaluated for training."""
-    rows, weights = lane.draw()
+    rows, weights = training_set.draw()
     with precision:
-        return Drawn(lane, rows, weights, Evaluation(*lane.train(rows.values, rows.ids)))
+        return Drawn(training_set, rows, weights, Evaluation(*training_set.train(rows.values, rows.ids)))
 
 
 def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options, warming_up: bool) -> Tensor | None:
@@ -40,18 +40,18 @@ def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options,
     if averages is not None and averages.data:
         slopes, total = averages.slopes(drawn, warming_up)
     for item in drawn:
-        value = _rows(item, slopes.get(item.lane.name), options, warming_up)
+        value = _rows(item, slopes.get(item.training_set.name), options, warming_up)
         if value is not None:
-            total = added(total, value / item.lane.stream.rows_per_step)
+            total = added(total, value / item.training_set.stream.rows_per_step)
         grouped = item.found.group_objective
         if grouped is not None and not options.feasibility:
-            total = added(total, grouped.to(options.placement.dtype).sum() / item.lane.stream.groups_per_step)
+            total = added(total, grouped.to(options.placement.dtype).sum() / item.training_set.stream.groups_per_step)
     return total
 
 
 def _rows(item: Drawn, slopes: Tensor | None, options: Options, warming_up: bool) -> Tensor | None:
     """Objective, augmented Lagrangian and share in the averages of all rows of a batch, at their weights; None without any."""
-    multipliers, found, rows, weights = item.lane.multipliers, item.found, item.rows, item.weights
+    multipliers, found, rows, weights = item.training_set.multipliers, item.found, item.rows, item.weights
     value: Tensor | None = None
     if multipliers.active:
         current = (
@@ -75,15 +75,15 @@ def added(total: Tensor | None, term: Tensor) -> Tensor:
     return term if total is None else total + term
 
 
-def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, driver: WeightStep) -> list[Term]:
-    """The terms without data that a backward pass is needed for; the driver adds the slope of squared norms itself."""
+def terms_to_follow(terms: Sequence[Term], models: nn.ModuleDict, optimiser: WeightStep) -> list[Term]:
+    """The terms without data that a backward pass is needed for; the optimiser adds the slope of squared norms itself."""
     follow = []
     for term in terms:
         norms = term.norms or {}
         weights = [weight for name in norms for weight in models[name].parameters()]
-        if not weights or not driver.holds(weights):
+        if not weights or not optimiser.holds(weights):
             follow.append(term)
             continue
         for name, factor in norms.items():
-            driver.decay(models[name].parameters(), factor)
+            optimiser.decay(models[name].parameters(), factor)
     return follow

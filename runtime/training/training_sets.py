@@ -19,7 +19,7 @@ from pdual.runtime.data.tables import RowBatch, Table, with_groups
 from pdual.runtime.duals.build import Constants, build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation.evaluate import evaluate
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.optimisation.multiplier_step import Ascent, MultiplierStep
 from pdual.runtime.problem.problem import Block, Options, Problem
 from pdual.runtime.system.memory import check_room
@@ -34,7 +34,7 @@ EVALUATION_NUMBERS = 2**17
 
 
 @dataclass(frozen=True)
-class Lane:
+class TrainingSet:
     """One data set of a run; ``train`` is the program's, compiled where that was asked for."""
 
     program: Program
@@ -69,10 +69,10 @@ class Lane:
         rows = self.table.batch(drawn.ids)
         return (rows if drawn.sizes is None else with_groups(rows, drawn.sizes)), drawn.weights
 
-    def visit(self, keep: tuple[str, ...]) -> Pass:
+    def visit(self, keep: tuple[str, ...]) -> EvaluationResult:
         """The pass over the train rows of an outer iteration; the models must be in evaluation mode."""
 
-        def run(ids: Tensor) -> Pass:
+        def run(ids: Tensor) -> EvaluationResult:
             groups = self.groups_of(ids)
             return evaluate(self.program, self.table, ids, self.evaluation_batch, self.multipliers, keep, groups=groups)
 
@@ -84,7 +84,7 @@ class Lane:
             self.multipliers.restrict(awake)
         return found
 
-    def evaluate(self, split: str, keep: tuple[str, ...] = ()) -> Pass:
+    def evaluate(self, split: str, keep: tuple[str, ...] = ()) -> EvaluationResult:
         """One pass over a split; the models must be in evaluation mode."""
         ids = self.table.splits[split]
         return evaluate(
@@ -117,12 +117,14 @@ class Lane:
         self.multipliers.load_state(state["multipliers"])
 
 
-def build_lanes(problem: Problem, options: Options, steps: Callable[[], MultiplierStep] = Ascent) -> list[Lane]:
-    """A lane for every data set, on the device; the models are there already."""
-    return [_lane(problem, block, options, place, steps()) for place, block in enumerate(problem.blocks)]
+def build_training_sets(
+    problem: Problem, options: Options, steps: Callable[[], MultiplierStep] = Ascent
+) -> list[TrainingSet]:
+    """A training set for every data set, on the device; the models are there already."""
+    return [_training_set(problem, block, options, place, steps()) for place, block in enumerate(problem.blocks)]
 
 
-def _lane(problem: Problem, block: Block, options: Options, place: int, step: MultiplierStep) -> Lane:
+def _training_set(problem: Problem, block: Block, options: Options, place: int, step: MultiplierStep) -> TrainingSet:
     descent = problem.settings.descent.settings
     assert isinstance(descent, OptimiserSettings)
     program, placement = block.program, options.placement
@@ -170,7 +172,7 @@ def _lane(problem: Problem, block: Block, options: Options, place: int, step: Mu
     shrinking = None if whole else problem.settings.shrinking
     visits = Visits(train, shrinking)
     objective = probe.objective is not None or probe.group_objective is not None
-    return Lane(program, table, run, stream, multipliers, visits, shrinking, batch, objective, groups)
+    return TrainingSet(program, table, run, stream, multipliers, visits, shrinking, batch, objective, groups)
 
 
 def _evaluation_batch(batch: int, row: RowBatch, device: torch.device) -> int:

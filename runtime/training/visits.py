@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pdual.dsl.declarations.solving import Shrinking
-from pdual.runtime.evaluation.result import Pass, as_state, from_state, merged
+from pdual.runtime.evaluation.result import EvaluationResult, as_state, from_state, merged
 
 
 class Visits:
@@ -26,11 +26,11 @@ class Visits:
     def __init__(self, rows: Tensor, settings: Shrinking | None) -> None:
         self._rows = rows
         self._settings = settings
-        self._last: Pass | None = None
+        self._last: EvaluationResult | None = None
         self._awake: Tensor | None = None
         self._taken = 0
 
-    def next(self, evaluate: Callable[[Tensor], Pass]) -> Pass:
+    def next(self, evaluate: Callable[[Tensor], EvaluationResult]) -> EvaluationResult:
         """The next pass: of all rows, what was not evaluated as it was last seen."""
         if self._settings is None:
             return evaluate(self._rows)

@@ -11,7 +11,7 @@ from torch import nn
 from pdual.compiler.assemble import data_free_terms
 from pdual.dsl.spans import Source
 from pdual.runtime.data.context import SourceContext
-from pdual.runtime.optimisation.optimisers import Driver
+from pdual.runtime.optimisation.optimisers import ScheduledOptimiser
 from pdual.understanding import understand
 
 SPEC = """problem p "norms"
@@ -56,12 +56,12 @@ def test_a_sum_of_squared_norms_is_seen_and_has_the_slope_of_a_backward_pass(
     from pdual.dsl.declarations.optimisers import SgdSettings
     from pdual.dsl.declarations.references import OptimiserUse
 
-    driver = Driver(OptimiserUse("sgd", SgdSettings(lr=1.0)), models.parameters(), 1)
+    optimiser = ScheduledOptimiser(OptimiserUse("sgd", SgdSettings(lr=1.0)), models.parameters(), 1)
     before = [weight.detach().clone() for name in norms for weight in models[name].parameters()]
     for name, weight in found.norms.items():
-        driver.decay(models[name].parameters(), weight)
-    assert float(driver.with_decay(torch.zeros((), dtype=torch.float64))) == pytest.approx(float(value.detach()))
-    driver.advance()
+        optimiser.decay(models[name].parameters(), weight)
+    assert float(optimiser.with_decay(torch.zeros((), dtype=torch.float64))) == pytest.approx(float(value.detach()))
+    optimiser.advance()
     after = [weight.detach() for name in norms for weight in models[name].parameters()]
     for old, new, slope in zip(before, after, slopes, strict=True):
         torch.testing.assert_close(old - new, slope)

@@ -8,7 +8,7 @@ import pytest
 
 from pdual.bounding.certificate import certificate
 from pdual.bounding.parts import Objective, objective_constants, part_constants, scaling_advice
-from pdual.compiler.compile import lower, make_walk
+from pdual.compiler.compile import interval_analysis, lower
 from pdual.compiler.graph import Graph
 from pdual.compiler.prediction import Breaks, Predictions
 from pdual.dsl.operations.operation import Curvature
@@ -39,7 +39,7 @@ def lowered(row: str = "p.a", minimize: str = "p.a^2") -> Graph:
 
 def rules(row: str) -> tuple[Predictions, object]:
     graph = lowered(row)
-    return Predictions(make_walk(graph.spec, {}, graph.sizes)), graph.data[0].parts[0].residual
+    return Predictions(interval_analysis(graph.spec, {}, graph.sizes)), graph.data[0].parts[0].residual
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from pdual.compiler.compile import lower, make_walk
+from pdual.compiler.compile import interval_analysis, lower
 from pdual.compiler.graph import Graph
-from pdual.compiler.sweep import Leaf, sweep
+from pdual.compiler.narrowing import Leaf, sweep
 from pdual.dsl.operations.interval import Interval
 from pdual.dsl.pipeline import read
 from pdual.dsl.printer import render_all
@@ -45,8 +45,8 @@ def swept(row: str) -> dict[str, tuple[float, float]] | None:
     """What the row's first part implies, by the name of field or model."""
     graph, _ = lowered(row)
     part = graph.data[0].parts[0]
-    walk = make_walk(graph.spec, {}, graph.sizes)
-    found = sweep(walk, part.residual, {}, equality=part.layout.sense == "==")
+    intervals = interval_analysis(graph.spec, {}, graph.sizes)
+    found = sweep(intervals, part.residual, {}, equality=part.layout.sense == "==")
     return None if found is None else {leaf.name or leaf.owner: tuple(held) for leaf, held in found.items()}
 
 
@@ -74,7 +74,7 @@ def test_values_where_the_relation_holds(row: str, expected: dict[str, tuple[flo
 def test_a_leaf_is_an_entry_of_a_field_or_of_an_output() -> None:
     graph, _ = lowered("sum[k in kind](r.z[k]) >= 2.5 + 0 * p")
     part = graph.data[0].parts[0]
-    found = sweep(make_walk(graph.spec, {}, graph.sizes), part.residual, {}, equality=False)
+    found = sweep(interval_analysis(graph.spec, {}, graph.sizes), part.residual, {}, equality=False)
     assert found is not None
     assert {leaf for leaf in found if leaf.call < 0} == {Leaf("d", "z", (k,), -1) for k in range(3)}
 

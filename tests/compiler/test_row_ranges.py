@@ -1,14 +1,14 @@
-"""What is known of rows at their own fields, against the scalar walk with each row's fields as points, and against numbers by hand."""
+"""What is known of rows at their own fields, against the scalar analysis with each row's fields as points, and against numbers by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pdual.compiler.compile import lower, make_walk
+from pdual.compiler.compile import interval_analysis, lower
 from pdual.compiler.graph import Graph
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.row_ranges import PartFacts, RowWalk
-from pdual.compiler.walk import Walk
 from pdual.dsl.operations.interval import point
 from pdual.dsl.pipeline import read
 from pdual.dsl.spans import Source
@@ -48,7 +48,7 @@ def lowered(constraint: str) -> Graph:
 def known(constraint: str) -> PartFacts:
     graph = lowered(constraint)
     (part,) = graph.data[0].parts
-    return RowWalk(make_walk(graph.spec, graph.knowns, graph.sizes), COLUMNS, 4).facts(part)
+    return RowWalk(interval_analysis(graph.spec, graph.knowns, graph.sizes), COLUMNS, 4).facts(part)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,15 @@ def test_an_entry_that_a_row_filters_is_no_constraint_there() -> None:
     [": x * r.a - r.b <= r.b^2", ": abs(r.a - x) / (1 + r.b) <= 0.3", ": sqrt(r.b) + exp(r.a) * x <= 2", ": max(x, r.a) >= min(r.b, x)"],
 )  # fmt: skip
 def test_one_row_at_a_time_says_the_same(constraint: str) -> None:
-    """The scalar walk whose declared ranges are the numbers of the row."""
+    """The scalar analysis whose declared ranges are the numbers of the row."""
     graph = lowered(constraint)
     (part,) = graph.data[0].parts
-    walk = make_walk(graph.spec, graph.knowns, graph.sizes)
-    found = RowWalk(walk, COLUMNS, 4).facts(part)
+    intervals = interval_analysis(graph.spec, graph.knowns, graph.sizes)
+    found = RowWalk(intervals, COLUMNS, 4).facts(part)
     for row in range(4):
         own = {("d", name): point(float(COLUMNS[name][row])) for name in ("a", "b")}
-        alone = Walk(walk.knowns, walk.sizes, {**walk.fields, **own}, walk.outputs, walk.members)
+        alone = IntervalAnalysis(
+            intervals.knowns, intervals.sizes, {**intervals.fields, **own}, intervals.outputs, intervals.members
+        )
         expected = alone.range(part.residual, {})
         assert (found.low[row, 0], found.high[row, 0]) == (expected.lo, expected.hi)

@@ -19,7 +19,7 @@ PAGES = [
 QUOTED = re.compile(r"`([^`\n]+)`")
 #: A file or folder of the repository, in backticks or in running text.
 FILE = re.compile(
-    r"(?<![\w./$~*-])((?:benchmarks|compiler|docs|dsl|editors|packs|runtime|specs|tests|\.ci)/[\w./-]*\w/?)"
+    r"(?<![\w./$~*-])((?:benchmarks|compiler|docs|dsl|editors|packs|pdual|runtime|specs|tests|\.ci)/[\w./-]*\w/?)"
 )
 MODULE = re.compile(r"pdual(?:\.\w+)+")
 LINK = re.compile(r"\]\(([\w./-]+\.\w+|[\w./-]+/[\w./-]*)(?:#[\w-]+)?\)")
@@ -31,8 +31,9 @@ def entry_points() -> set[str]:
     """The groups that pdual looks for, whether or not it registers something in them."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         groups = set(tomllib.load(file)["project"]["entry-points"])
-    registry = (ROOT / "dsl" / "declarations" / "registry.py").read_text(encoding="utf-8")
-    return groups | set(re.findall(r'"(pdual\.\w+)"', registry))
+    for file in ("declarations/registry.py", "catalogue/__init__.py"):
+        groups |= set(re.findall(r'"(pdual\.\w+)"', (ROOT / "dsl" / file).read_text(encoding="utf-8")))
+    return groups
 
 
 def without_code(text: str) -> str:
@@ -40,7 +41,7 @@ def without_code(text: str) -> str:
 
 
 def files_named(text: str) -> Iterator[str]:
-    yield from FILE.findall(without_code(text))
+    yield from FILE.findall(text)
 
 
 def modules_named(text: str) -> Iterator[str]:

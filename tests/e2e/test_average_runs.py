@@ -153,8 +153,8 @@ def test_what_is_expected_of_averages(here: Path, capsys: pytest.CaptureFixture[
     text = SPEC.replace("METRIC", "") + "".join(f"expect e{n} on people.test: {item}\n" for n, item in enumerate(said))
     (here / "e.pdual").write_text(text)
     run = pdual.load("e.pdual", dual="none").solve(out="out")
-    (lane,) = run.outcome.run.lanes
-    rows = lane.table.batch(lane.table.splits["test"]).values
+    (training_set,) = run.outcome.run.training_sets
+    rows = training_set.table.batch(training_set.table.splits["test"]).values
     guess = run.predict("f", {"x": rows["x"]})[""].double()
     gap = float(guess[rows["young"]].mean() - guess[~rows["young"]].mean())
     low, even = max(0.0, float(guess.mean()) - 0.2), max(0.0, abs(gap) - 0.5)

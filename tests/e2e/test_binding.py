@@ -118,8 +118,8 @@ def spec(folder: Path, model: str = " = linear()", dual: str = "pointwise(cap = 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
     problem = pdual.load(spec(tmp_path), data={"d": FORMS[form]()})
-    (lane,) = problem.solve(out=tmp_path / "out").outcome.run.lanes
-    values = lane.table.batch(torch.arange(ROWS)).values
+    (training_set,) = problem.solve(out=tmp_path / "out").outcome.run.training_sets
+    values = training_set.table.batch(torch.arange(ROWS)).values
     for name, expected in {"x": X, "z": Z, "goal": GOAL, "s": S == "right"}.items():
         column = values[name]
         assert isinstance(column, Tensor)
@@ -157,7 +157,7 @@ def test_complex_columns_become_their_parts(tmp_path: Path) -> None:
         "over r in d { minimize (f(r.c) - im(r.c))^2 }\nsolve { outer = 1, descent = adam(lr = 1e-2, steps = 1) }\n"
     )
     run = pdual.load(path, data={"d": {"c": X + 2j * X}}).solve(out=tmp_path / "out")
-    values = run.outcome.run.lanes[0].table.batch(torch.arange(ROWS)).values
+    values = run.outcome.run.training_sets[0].table.batch(torch.arange(ROWS)).values
     np.testing.assert_allclose(values["c.im"], 2 * X, rtol=1e-6)
 
 
@@ -256,12 +256,12 @@ def test_every_type_of_file_gives_the_same_rows(tmp_path: Path, suffix: str) -> 
     if suffix == ".safetensors":  # it holds numbers alone, so members have to be numbers too
         path.write_text(path.read_text().replace("{ left, right }", "0..1").replace("r.s == left", "r.s == 0"))
     run = pdual.load(path, data={"d": write(tmp_path / f"rows{suffix}")}).solve(out=tmp_path / "out")
-    values = run.outcome.run.lanes[0].table.batch(torch.arange(ROWS)).values
+    values = run.outcome.run.training_sets[0].table.batch(torch.arange(ROWS)).values
     for name, expected in {"x": X, "z": Z, "goal": GOAL, "s": S == "right"}.items():
         column = values[name]
         assert isinstance(column, Tensor)
         np.testing.assert_allclose(column.numpy(), expected.astype(float), rtol=1e-6)
-    sizes = {split: len(ids) for split, ids in run.outcome.run.lanes[0].table.splits.items()}
+    sizes = {split: len(ids) for split, ids in run.outcome.run.training_sets[0].table.splits.items()}
     assert sizes == {"train": ROWS // 2, "test": ROWS // 2}
 
 

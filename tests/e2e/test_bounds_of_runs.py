@@ -63,8 +63,8 @@ def estimates(said: Said) -> dict[tuple[str, str], dict[str, Any]]:
 
 def train_rows(run: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """x and top of the train rows, and what the network says, layer by layer."""
-    (lane,) = run.run.lanes
-    values = lane.table.batch(lane.train_ids).values
+    (training_set,) = run.run.training_sets
+    values = training_set.table.batch(training_set.train_ids).values
     x, top = values["x"].double(), values["top"].double()
     network = run.run.problem.models["f"].perceptron.double()
     hidden = torch.relu(x[:, None] @ network.hidden[0].weight.T + network.hidden[0].bias)
@@ -106,7 +106,7 @@ def test_a_margin_that_is_not_positive_shows_no_slater_point(capsys):
 
 def test_nu_phi_is_the_mean_distance_from_the_pointwise_multipliers(capsys):
     found = estimates(say(capsys, "bounds", "--run", "run", "--reference", "pointwise", "--json"))["nuPhi", "estimate"]
-    mine, theirs = restored("run").run.lanes[0], restored("pointwise").run.lanes[0]
+    mine, theirs = restored("run").run.training_sets[0], restored("pointwise").run.training_sets[0]
     one = dict(zip(mine.train_ids.tolist(), mine.evaluate("train").multipliers.double().numpy(), strict=True))
     other = dict(zip(theirs.train_ids.tolist(), theirs.evaluate("train").multipliers.double().numpy(), strict=True))
     apart = np.array([np.abs(one[row] - other[row]) for row in sorted(set(one) & set(other))])
@@ -123,8 +123,8 @@ def test_nu_phi_is_the_mean_distance_from_the_pointwise_multipliers(capsys):
 def test_complexities_are_those_of_the_weights(capsys):
     found = estimates(say(capsys, "bounds", "--run", "run", "--json"))
     run = restored("run")
-    (lane,) = run.run.lanes
-    x = lane.table.batch(lane.train_ids).values["x"].double()
+    (training_set,) = run.run.training_sets
+    x = training_set.table.batch(training_set.train_ids).values["x"].double()
     _, hidden, _ = train_rows(run)
     network = run.run.problem.models["f"].perceptron
     rows, root = len(x), math.sqrt(len(x))
@@ -137,7 +137,7 @@ def test_complexities_are_those_of_the_weights(capsys):
     loss = max(min(prediction / 3, 2 / 3), min(prediction / 2, 1.375))
     assert found["R", "bound"]["value"] == pytest.approx(loss, rel=1e-5)
     assert found["R0", "bound"]["value"] == pytest.approx(min(8 * prediction, 8.0), rel=1e-5)
-    store = lane.multipliers.stores[0]
+    store = training_set.multipliers.stores[0]
     centred = ((hidden - store.phi.centred.mean) / store.phi.centred.scale).double()
     weight, bias = (value.detach() for value in (store.phi.network.map.weight, store.phi.network.map.bias))
     each = weight.norm(dim=1) * float(centred.norm()) / rows + bias.abs() / root
@@ -154,8 +154,8 @@ def test_one_row_at_the_cap_of_a_reference_makes_it_none(capsys):
     from pdual.bounding.distance import distance
 
     mine, theirs = restored("run"), restored("pointwise")
-    (lane,) = theirs.run.lanes
-    (store,) = [store for store in lane.multipliers.stores if isinstance(store, PointwiseStore)]
+    (training_set,) = theirs.run.training_sets
+    (store,) = [store for store in training_set.multipliers.stores if isinstance(store, PointwiseStore)]
     table = store.state()["table"]
     table *= 0.5
     assert distance(mine, [("pointwise", theirs)]).used

@@ -77,15 +77,15 @@ def optimum(train: list[int]) -> tuple[float, dict[str, list[float]]]:
 @pytest.mark.usefixtures("here")
 def test_the_optimum_and_the_multipliers_of_groups_are_those_of_cvxpy() -> None:
     run = pdual.load("fair.pdual").solve(precision="float64")
-    rows_lane, groups_lane = run.outcome.run.lanes
-    assert (rows_lane.name, groups_lane.name) == ("people", "people by town")
-    value, multipliers = optimum(sorted(rows_lane.train_ids.tolist()))
+    rows_training_set, groups_training_set = run.outcome.run.training_sets
+    assert (rows_training_set.name, groups_training_set.name) == ("people", "people by town")
+    value, multipliers = optimum(sorted(rows_training_set.train_ids.tolist()))
     train = run.metrics.splits["train"]
     assert train.rows == 60
     assert train.objective == pytest.approx(value, rel=1e-6)
     held = run.multipliers("train")
     assert {name: tuple(found.shape) for name, found in held.items()} == dict.fromkeys(("served", "calm"), (4, 1))
-    scales = {part.name: part.scale[0] for part in groups_lane.program.layout.parts}
+    scales = {part.name: part.scale[0] for part in groups_training_set.program.layout.parts}
     for name, expected in multipliers.items():
         assert (held[name][:, 0] / scales[name]).tolist() == pytest.approx(expected, abs=1e-5)
     assert max(multipliers["served"]) > 0.1

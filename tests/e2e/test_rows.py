@@ -87,7 +87,7 @@ def test_scores_of_the_rows_of_a_split_are_its_multipliers(capsys, run: pdual.Ru
     """The whole file again, as new rows: they have the multipliers that the run gives its test rows."""
     said = say(capsys, "score", "run", "--data", "points=points.csv", "-q", "--json")
     rows = {int(item["row"]): item for item in said.json["rows"]}
-    table_ = run.outcome.run.lanes[0].table
+    table_ = run.outcome.run.training_sets[0].table
     test = table_.splits["test"].tolist()
     parts = run.multipliers("test")
     total = sum(values.abs().sum(1) for values in parts.values())

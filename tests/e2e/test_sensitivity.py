@@ -68,18 +68,18 @@ def test_what_is_said_of_the_groups(capsys, run: pdual.Run) -> None:
     said = say(capsys, "sensitivity", str(run.folder), *arguments, "--json")
     found = said.json
     price = run.multipliers("test")["lifted"][:, 0]
-    lane = run.outcome.run.lanes[0]
-    order = [lane.table.address(int(row)) for row in lane.table.splits["test"][price.argsort()]]
+    training_set = run.outcome.run.training_sets[0]
+    order = [training_set.table.address(int(row)) for row in training_set.table.splits["test"][price.argsort()]]
     own = [item for item in found["groups"] if item["kind"] == "by multiplier"]
     assert set(own[0]["rows"]) == set(order[:6])
     assert set(own[-1]["rows"]) == set(order[-6:])
     assert own[-1]["multiplier"] == pytest.approx(float(price.sort().values[-6:].mean()), rel=1e-4)
     # the bound is the sum of lam [g]_+, over all 30 + 6 rows
-    passed = lane.evaluate("test")
+    passed = training_set.evaluate("test")
     chosen = price.argsort()[-6:]
     expected = float((passed.multipliers[chosen, 0] * passed.residuals[chosen, 0].clamp(min=0)).sum()) / 36
     assert own[-1]["first_order"] == pytest.approx(expected, rel=1e-4, abs=1e-9)
-    lifted = lane.evaluate("test").residuals[chosen, 0] * lane.program.layout.parts[0].scale[0]
+    lifted = training_set.evaluate("test").residuals[chosen, 0] * training_set.program.layout.parts[0].scale[0]
     assert own[-1]["before"] == pytest.approx(float(lifted.clamp(min=0).mean()), rel=1e-4)
     assert len(own[-1]["after"]) == 2
     for item in found["groups"]:

@@ -92,7 +92,7 @@ def _inside(here: Path, run: pdual.Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def seen(run: pdual.Run) -> Any:
-    return run.outcome.run.lanes[0].table
+    return run.outcome.run.training_sets[0].table
 
 
 def test_the_statistics_are_those_of_the_train_rows(run: pdual.Run) -> None:

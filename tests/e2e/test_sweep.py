@@ -76,14 +76,14 @@ def test_capacity_is_how_near_multipliers_come_to_a_tables(capsys) -> None:
     command = ["sweep", "halves.pdual", "--over", "width=2,16", "--reference", "table", "--jobs", "1", "--out", "there"]
     said = say(capsys, *command, "-q", "--json")
     assert said.code == 0
-    table = restored(Path("table")).run.lanes[0].evaluate("train")
+    table = restored(Path("table")).run.training_sets[0].evaluate("train")
     for trial in said.json["trials"]:
         run = restored(Path(trial["folder"])).run
-        lane, found = run.lanes[0], trial["capacity"]["points"]
+        training_set, found = run.training_sets[0], trial["capacity"]["points"]
         fitted = torch.zeros(32, dtype=torch.bool)
-        fitted[fit_positions(lane.table.splits["train"], 0.5, run.options.seed)] = True
+        fitted[fit_positions(training_set.table.splits["train"], 0.5, run.options.seed)] = True
         assert int(fitted.sum()) == 16
-        apart = (lane.evaluate("train").multipliers - table.multipliers).abs()
+        apart = (training_set.evaluate("train").multipliers - table.multipliers).abs()
         near, far = float(apart[fitted].mean()), float(apart[~fitted].mean())
         assert found["approximation"] == pytest.approx(near, rel=1e-5)
         assert found["generalisation"] == pytest.approx(far - near, rel=1e-4, abs=1e-7)

@@ -141,8 +141,8 @@ def test_faults_of_networks_are_found(fault: str, words: str, monkeypatch: pytes
     run = restored()
     assert falls("predictions", Subject(run.graph, run)) == ""
     monkeypatch.setitem(run.run.problem.models._modules, "f", Wrong(run.run.problem.models["f"], fault))
-    for lane in run.run.lanes:
-        lane.program.evaluate.inner.f = run.run.problem.models["f"]
+    for training_set in run.run.training_sets:
+        training_set.program.evaluate.inner.f = run.run.problem.models["f"]
     assert words in falls("predictions", Subject(run.graph, run))
 
 
@@ -185,7 +185,7 @@ def test_multipliers_beyond_their_cap_are_found(store: int, monkeypatch: pytest.
     run = restored()
     subject = Subject(run.graph, run)
     assert falls("learned", subject) == ""
-    held = run.run.lanes[0].multipliers.stores[store]
+    held = run.run.training_sets[0].multipliers.stores[store]
     monkeypatch.setattr(
         held, "value", lambda ids, features, values: torch.full((len(ids), 2 if store == 0 else 1), -5.0)
     )

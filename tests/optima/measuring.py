@@ -103,7 +103,7 @@ def measured(run: pdual.Run, program: Program, split: str, own: bool) -> Solved:
     """The run beside the optimum on a split. ``own``: the model holds a vector for every train row, and what it says elsewhere was
     not trained; there x is the minimiser of the Lagrangian.
     """
-    table = run.outcome.run.lanes[0].table
+    table = run.outcome.run.training_sets[0].table
     ids = table.splits[split]
     z = table.batch(ids).values["z"]
     assert isinstance(z, torch.Tensor)

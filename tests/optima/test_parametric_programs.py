@@ -36,7 +36,7 @@ def hold(program: Program, kind: Kind, folder: Path) -> None:
     """The bars of the kind; the certificate where the theorems cover the program."""
     found = solve(program, folder, kind)
     own, unseen = found["train"], found.get("test", found["train"])
-    layout = own.run.outcome.run.lanes[0].program.layout
+    layout = own.run.outcome.run.training_sets[0].program.layout
     np.testing.assert_allclose([scale for part in layout.parts for scale in part.scale], program.scales, rtol=1e-6)
     for bar in bars(kind, own, unseen):
         assert bar.inside, bar

@@ -127,7 +127,7 @@ def solved(given: Problem, **options: Any) -> Run:
 def multipliers(run: Run, split: str = "train") -> Tensor:
     """Scaled multipliers of a split: [rows, columns]."""
     run.problem.models.eval()
-    found = run.lanes[0].evaluate(split).multipliers
+    found = run.training_sets[0].evaluate(split).multipliers
     assert found is not None
     return found
 

@@ -18,9 +18,9 @@ from pdual.dsl.types import Axis, SetAxis
 from pdual.packs.language.declarations.architecture import LOGIT_GAP, WIDE, CausalLmSettings
 from pdual.packs.language.models.base import blocks_of, fingerprint, load_base, origin, with_adapter
 from pdual.packs.language.models.frozen import FrozenLm
-from pdual.packs.language.models.frozen_layers import Trunk
+from pdual.packs.language.models.frozen_layers import FrozenLayers
 from pdual.packs.language.models.language_model import TOKEN, LanguageModel, of_words, pairs_by_row, pairs_of
-from pdual.packs.language.models.lazy_mapping import Later
+from pdual.packs.language.models.lazy_mapping import LazyMapping
 from pdual.packs.language.models.tokens import Reader, TokenBatch, Tokens, batch_of
 from pdual.runtime.data.context import ArchitectureContext
 from pdual.runtime.data.tables import Ragged
@@ -61,7 +61,7 @@ class CausalLm(LanguageModel):
         if settings.checkpointing:
             _checkpointed(base.model)
         self.model = _trainable(base.model, settings, span)
-        self._trunk = Trunk(blocks_of(base.model), settings.layers, settings.held)
+        self._frozen_layers = FrozenLayers(blocks_of(base.model), settings.layers, settings.held)
         self.register_state_dict_post_hook(_only_trained)  # type: ignore[no-untyped-call]
         self.register_load_state_dict_post_hook(_others_are_there)  # type: ignore[no-untyped-call]
 
@@ -73,13 +73,13 @@ class CausalLm(LanguageModel):
         makers = {
             name: lambda name=name: Ragged(self._read(name, batch, logits), batch.offsets) for name in self.outputs
         }
-        return ModelOutput(Later(makers), {TOKEN: Ragged(features, batch.offsets)})  # type: ignore[dict-item]
+        return ModelOutput(LazyMapping(makers), {TOKEN: Ragged(features, batch.offsets)})  # type: ignore[dict-item]
 
     def logits(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """Of every token of the answers: what the last layer reads, [total, width], and its logits, [total, vocabulary]."""
         self._wanted = batch
         try:
-            with self._trunk.reading(batch.tokens):
+            with self._frozen_layers.reading(batch.tokens):
                 logits = self.model(input_ids=batch.ids, use_cache=False).logits[0]
             seen = self._seen
         finally:
@@ -149,14 +149,14 @@ class CausalLm(LanguageModel):
 
     def expect(self, pairs: Sequence[tuple[str, str]]) -> None:
         """These pairs will be asked for, again and again."""
-        self._trunk.expect([self.reader.tokens(*pair).ids for pair in pairs])
+        self._frozen_layers.expect([self.reader.tokens(*pair).ids for pair in pairs])
 
     @torch.no_grad()
     def remember(self) -> None:
         """Hold what the layers that do not train say of the pairs that are expected."""
         training = self.training
         self.eval()
-        self._trunk.hold(self._at_ends, self.feature_width * self.dtype.itemsize)
+        self._frozen_layers.hold(self._at_ends, self.feature_width * self.dtype.itemsize)
         self.train(training)
 
     def _at_ends(self, rows: Sequence[tuple[int, ...]]) -> Tensor:
@@ -177,7 +177,7 @@ class CausalLm(LanguageModel):
             yield self._without_adapter
             return
         copied = CausalLm(self.signature, self.settings, self.span).to(self.device, self.dtype).eval()
-        copied._trunk.share(self._trunk)
+        copied._frozen_layers.share(self._frozen_layers)
         yield lambda: nullcontext(copied)
 
     @contextmanager

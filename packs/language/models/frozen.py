@@ -10,7 +10,7 @@ import torch.nn.functional as functional
 from torch import Tensor
 
 from pdual.packs.language.models.language_model import TOKEN, LanguageModel, Pair, of_words, pairs_by_row, pairs_of
-from pdual.packs.language.models.lazy_mapping import Later
+from pdual.packs.language.models.lazy_mapping import LazyMapping
 from pdual.runtime.data.tables import Ragged, offsets_of
 from pdual.runtime.models.called_rows import CalledRows
 from pdual.runtime.models.interface import Model, ModelOutput
@@ -83,7 +83,7 @@ class FrozenLm(Model):
             **{name: lambda row=row: Ragged(row, offsets) for name, row in zip(self.of.narrow, values, strict=True)},  # type: ignore[misc]
             **{name: lambda name=name: Ragged(of_words(name, self._said(pairs)), offsets) for name in self.of.wide},  # type: ignore[misc]
         }
-        return ModelOutput(Later(makers), Later({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))
+        return ModelOutput(LazyMapping(makers), LazyMapping({TOKEN: lambda: Ragged(self._read(pairs), offsets)}))
 
     @torch.no_grad()
     def _evaluate(self, pairs: Sequence[Pair], model: LanguageModel) -> None:

@@ -18,7 +18,7 @@ CLOSE = 1e-4
 Row = tuple[int, ...]
 
 
-class Trunk:
+class FrozenLayers:
     """The layers before the first that trains, and what the last of them hands on: [tokens, width] of every row that is held.
 
     A causal layer's output at a token depends on the tokens before it alone, so it is the same in every batch. While rows are
@@ -59,8 +59,8 @@ class Trunk:
                 self._held.clear()
                 return
 
-    def share(self, other: Trunk) -> None:
-        """Hold what the trunk of another model holds that was built on the same weights."""
+    def share(self, other: FrozenLayers) -> None:
+        """Hold what the frozen layers of another model hold that was built on the same weights."""
         self._held = other._held
 
     @contextmanager
@@ -108,18 +108,18 @@ class Watched:
     model runs its own layers.
     """
 
-    def __init__(self, trunk: Trunk, work: Callable[..., Any], last: bool) -> None:
-        self._trunk, self._work, self.last = trunk, work, last
+    def __init__(self, frozen_layers: FrozenLayers, work: Callable[..., Any], last: bool) -> None:
+        self._frozen_layers, self._work, self.last = frozen_layers, work, last
         self.alone = True
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """As the layer's own."""
-        handed = self._trunk.in_place_of(self, arguments[0] if arguments else named["hidden_states"])
+        handed = self._frozen_layers.in_place_of(self, arguments[0] if arguments else named["hidden_states"])
         if handed is not None:
             return handed if self.alone else (handed,)
         found = self._work(*arguments, **named)
         self.alone = isinstance(found, Tensor)
-        self._trunk.pass_by(self, found)
+        self._frozen_layers.pass_by(self, found)
         return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
-class Later(Mapping[str, Any]):
+class LazyMapping(Mapping[str, Any]):
     """Values by name, each computed when it is first looked at: hardly any spec looks at all that a language model offers."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:

@@ -17,7 +17,7 @@ from pdual.packs.power.optima.grid import Complexes, Grid, grid_of, lacking
 from pdual.runtime.evaluation.context import EvaluationContext, Scores
 from pdual.runtime.evaluation.evaluate import evaluate as evaluate_rows
 from pdual.runtime.evaluation.metrics import Measured, split_metrics
-from pdual.runtime.evaluation.violations import Profile
+from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.models.stand_in import StandIn, Values
 
 #: Rows of one call of the program.
@@ -51,7 +51,7 @@ def evaluate(context: EvaluationContext) -> Scores | None:
     found = evaluate_rows(program, table, context.ids.cpu(), BATCH)
     if stand_in.inputs is None:
         return None
-    measured = Measured(program, found, Profile.of(found, program.layout))
+    measured = Measured(program, found, Violations.of(found, program.layout))
     numbers = split_metrics([measured], None).model_dump(mode="json")
     kept = {key: numbers[key] for key in ("objective", "metrics", "violation", "families")}
     return {"rows": len(context.ids), "unsolved": 1 - float(np.concatenate(arrived).mean()), **kept}

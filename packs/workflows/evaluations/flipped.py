@@ -14,15 +14,15 @@ def evaluate(context: EvaluationContext) -> Scores | None:
     how many times more often a row at the cap is flipped than any row; ``lift_at_top``, the same among as many rows with the
     largest multipliers as were flipped. None where no label was flipped, or rows have no multipliers.
     """
-    table, profile = context.table, context.profile
-    if not isinstance(table, PairTable) or table.flipped is None or profile.at_cap is None:
+    table, violations = context.table, context.violations
+    if not isinstance(table, PairTable) or table.flipped is None or violations.at_cap is None:
         return None
-    assert profile.multipliers is not None
+    assert violations.multipliers is not None
     flipped = table.flipped[context.ids]
-    if not bool(flipped.any()) or bool(profile.multipliers.isnan().any()):
+    if not bool(flipped.any()) or bool(violations.multipliers.isnan().any()):
         return None
-    capped = profile.at_cap.any(1)
-    top = torch.topk(profile.multipliers.sum(1), int(flipped.sum())).indices
+    capped = violations.at_cap.any(1)
+    top = torch.topk(violations.multipliers.sum(1), int(flipped.sum())).indices
     return {
         "rate": float(flipped.double().mean()),
         "at_cap": float(capped.double().mean()),

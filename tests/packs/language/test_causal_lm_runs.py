@@ -25,7 +25,7 @@ from pdual.runtime.problem.problem import Options
 from pdual.runtime.runs.execute import Outcome, execute
 from pdual.runtime.storage.packing import pack
 from pdual.runtime.training.solver import Solver
-from pdual.runtime.training.training_sets import Lane, build_lanes
+from pdual.runtime.training.training_sets import TrainingSet, build_training_sets
 
 KEPT, FORGOTTEN = PAIRS[:3], PAIRS[3:]
 SHIFT, BAND, SHARE = 0.25, 0.25, 0.25
@@ -87,7 +87,7 @@ def ran(graph: Any, text: str, files: Mapping[str, Path], out: Path, stop: Any =
     )
 
 
-def lane_of(base: Path, files: Mapping[str, Path], name: str = "forget", text: str = SPEC) -> Lane:
+def lane_of(base: Path, files: Mapping[str, Path], name: str = "forget", text: str = SPEC) -> TrainingSet:
     graph = graph_of(text, base)
     tables = load_tables(graph.spec, {}, SourceContext(files=files))
     problem = prepare(graph, tables, torch.float64, {})
@@ -95,15 +95,18 @@ def lane_of(base: Path, files: Mapping[str, Path], name: str = "forget", text: s
     problem.models.eval()
     del solver
     return next(
-        lane for lane in build_lanes(problem, Options(placement=Placement(precision="float64"))) if lane.name == name
+        training_set
+        for training_set in build_training_sets(problem, Options(placement=Placement(precision="float64")))
+        if training_set.name == name
     )
 
 
 def test_the_untouched_model_violates_forgotten_on_every_row(base: Path, files: Mapping[str, Path]) -> None:
-    lane = lane_of(base, files)
-    found = lane.evaluate("train")
+    training_set = lane_of(base, files)
+    found = training_set.evaluate("train")
     names = {
-        part.name: start for part, start in zip(lane.program.layout.parts, lane.program.layout.starts, strict=True)
+        part.name: start
+        for part, start in zip(training_set.program.layout.parts, training_set.program.layout.starts, strict=True)
     }
     # It is its own reference, so every score is 0: above -shift, and within what bounds it from below.
     wanted = {"forgotten": SHIFT, "measured": -SHIFT - 2 * BAND, "surest": SHIFT, "rarest": -SHIFT - 2 * BAND}
@@ -224,9 +227,11 @@ def test_multipliers_may_read_what_the_frozen_one_reads(
     frozen = problem.models["before"](columns(FORGOTTEN)).features["token"]
     means = torch.stack([row.mean(0) for row in torch.tensor_split(frozen.values, frozen.offsets[1:-1])])
     assert torch.allclose(means, wanted, atol=1e-10)
-    lane = next(lane for lane in solver.ended("finished").lanes if lane.name == "forget")
+    training_set = next(
+        training_set for training_set in solver.ended("finished").training_sets if training_set.name == "forget"
+    )
     priced = torch.sigmoid(problem.models["q"]({"x": means}).outputs[""]) * 1000.0
-    assert torch.allclose(lane.evaluate("train").multipliers, priced.to(torch.float64), atol=1e-9)
+    assert torch.allclose(training_set.evaluate("train").multipliers, priced.to(torch.float64), atol=1e-9)
 
 
 def said(model: Any) -> torch.Tensor:

@@ -19,7 +19,7 @@ from pdual.runtime.problem.options import RunOptions
 from pdual.runtime.problem.prepare import load_tables, prepare
 from pdual.runtime.problem.problem import Options
 from pdual.runtime.runs.execute import execute
-from pdual.runtime.training.training_sets import build_lanes
+from pdual.runtime.training.training_sets import build_training_sets
 
 SPECS = Path(__file__).parents[3] / "specs"
 ROWS = {"retain": PAIRS[:3], "forget": PAIRS[3:], "known": PAIRS}
@@ -42,7 +42,7 @@ def files(folder: Path) -> dict[str, Path]:
     return {name: write_rows(folder, name, pairs) for name, pairs in ROWS.items()}
 
 
-def lanes(name: str, base: Path, folder: Path, **params: str) -> Any:
+def training_sets(name: str, base: Path, folder: Path, **params: str) -> Any:
     graph, _ = graph_of(name, base, **params)
     places = {data: place for data, place in files(folder).items() if data in {item.name for item in graph.spec.data}}
     problem = prepare(graph, load_tables(graph.spec, {}, SourceContext(files=places)), torch.float64, {})
@@ -50,7 +50,10 @@ def lanes(name: str, base: Path, folder: Path, **params: str) -> Any:
     with torch.no_grad():  # not where it began, so that now and before differ
         remember(problem.models)
         problem.models["lm"].model.model.norm.weight *= 1.2
-    return {lane.name: lane for lane in build_lanes(problem, Options(placement=Placement(precision="float64")))}
+    return {
+        training_set.name: training_set
+        for training_set in build_training_sets(problem, Options(placement=Placement(precision="float64")))
+    }
 
 
 def by_hand(base: Path, pair: tuple[str, str]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,7 +66,7 @@ def by_hand(base: Path, pair: tuple[str, str]) -> tuple[torch.Tensor, torch.Tens
 
 
 def test_graddiff_descends_one_loss_and_ascends_the_other(base: Path, tmp_path: Path) -> None:
-    found = lanes("tofu_graddiff", base, tmp_path, weight="0.5")
+    found = training_sets("tofu_graddiff", base, tmp_path, weight="0.5")
     for name, sign in (("retain", -1.0), ("forget", 0.5)):
         objective = found[name].evaluate("train").objective
         wanted = [sign * by_hand(base, pair)[0].mean() for pair in ROWS[name]]
@@ -71,7 +74,7 @@ def test_graddiff_descends_one_loss_and_ascends_the_other(base: Path, tmp_path: 
 
 
 def test_npo_lets_rows_go_that_are_unlikely_already(base: Path, tmp_path: Path) -> None:
-    found = lanes("tofu_npo", base, tmp_path, beta="0.2", weight="3")
+    found = training_sets("tofu_npo", base, tmp_path, beta="0.2", weight="3")
     wanted = []
     for pair in ROWS["forget"]:
         now, then = by_hand(base, pair)
@@ -84,7 +87,7 @@ def test_npo_lets_rows_go_that_are_unlikely_already(base: Path, tmp_path: Path) 
 
 def test_pdu_keeps_one_average_over_what_is_retained(base: Path, tmp_path: Path) -> None:
     """Its G is the mean over rows of a row's mean nats a token, and steps of the retained rows follow its multiplier."""
-    found = lanes("tofu_pdu", base, tmp_path, most="0.1")
+    found = training_sets("tofu_pdu", base, tmp_path, most="0.1")
     passed = found["retain"].evaluate("train")
     wanted = torch.stack([-by_hand(base, pair)[0].mean() for pair in ROWS["retain"]])
     assert torch.allclose(passed.averaged[:, 0], wanted, atol=1e-9)
@@ -94,7 +97,7 @@ def test_pdu_keeps_one_average_over_what_is_retained(base: Path, tmp_path: Path)
 
 
 def test_kl_of_what_is_kept_is_that_of_whole_distributions(base: Path, tmp_path: Path) -> None:
-    found = lanes("tofu_kl", base, tmp_path, words=str(VOCABULARY), stay="3")
+    found = training_sets("tofu_kl", base, tmp_path, words=str(VOCABULARY), stay="3")
     model, wanted = ByHand(base), []
     then = [model.row(*pair)[2].detach().log_softmax(1) for pair in ROWS["retain"]]
     with torch.no_grad():

@@ -56,11 +56,13 @@ def test_utility_ranks_workflows_by_the_tasks_they_are_said_to_solve(tmp_path: P
     solved = run(tmp_path)
     found = solved.metrics.splits["test"].evaluations["flora.utility"]
     assert found["workflows"] == WORKFLOWS
-    lane = solved.outcome.run.lanes[0]
-    ids = lane.table.splits["test"]
-    rows = lane.table.batch(ids).values
+    training_set = solved.outcome.run.training_sets[0]
+    ids = training_set.table.splits["test"]
+    rows = training_set.table.batch(ids).values
     with torch.no_grad():
-        scores = lane.program.evaluate.inner.f({"workflow": rows["workflow"], "question": rows["question"]}).outputs[""]
+        scores = training_set.program.evaluate.inner.f(
+            {"workflow": rows["workflow"], "question": rows["question"]}
+        ).outputs[""]
     truth, counted, probable = np.zeros(WORKFLOWS), np.zeros(WORKFLOWS), np.zeros(WORKFLOWS)
     for w in range(WORKFLOWS):
         own = [place for place, item in enumerate(PAIRS[::2]) if item["workflow_id"] == w]
@@ -78,7 +80,7 @@ def test_utility_ranks_workflows_by_the_tasks_they_are_said_to_solve(tmp_path: P
 def test_rows_whose_label_was_turned_are_found_by_their_multipliers(tmp_path: Path) -> None:
     solved = run(tmp_path, ", flip = 0.1, seed = 3")
     found = solved.metrics.splits["train"].evaluations["flora.flipped"]
-    flipped = solved.outcome.run.lanes[0].table.flipped.numpy()[: len(PAIRS)]
+    flipped = solved.outcome.run.training_sets[0].table.flipped.numpy()[: len(PAIRS)]
     held = solved.multipliers("train")["fit"][:, 0].numpy()
     capped = held >= 0.999 * 0.2
     top = np.argsort(-held)[:3]

@@ -25,7 +25,7 @@ from pdual.runtime.duals.network import Centred
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.regression import SATURATION, Aim, RegressionStore
 from pdual.runtime.evaluation.evaluate import evaluate
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 
 CPU = torch.device("cpu")
 CAP, RHO, RHO_EQUAL = 2.0, 4.0, 3.0
@@ -56,14 +56,14 @@ def reading(
     mask: Tensor | None = None,
     features: dict[str, Tensor] | None = None,
     ids: Tensor | None = None,
-) -> Pass:
+) -> EvaluationResult:
     """A pass over all rows with these residuals."""
     rows = torch.arange(len(residuals)) if ids is None else ids
     found = features or {"m": torch.zeros(len(rows), 2, dtype=torch.float64)}
     cache = FeatureCache()
     cache.append(found, tuple(found))
     now = multipliers.spread(multipliers.read(rows, found, {}))
-    return Pass(rows, None, residuals, mask, now, {}, cache)
+    return EvaluationResult(rows, None, residuals, mask, now, {}, cache)
 
 
 def random_residuals(rows: int = 5, columns: int = 3, seed: int = 1) -> Tensor:
@@ -625,7 +625,7 @@ def test_a_formula_is_fitted_on_fields_read_from_the_table() -> None:
     rows = torch.arange(20)
     start = multipliers.read(rows, {}, {"z": z})
     g = (wanted - start) / RHO
-    multipliers.update(Pass(rows, None, g, None, start, {}, FeatureCache()))
+    multipliers.update(EvaluationResult(rows, None, g, None, start, {}, FeatureCache()))
     torch.testing.assert_close(multipliers.read(rows, {}, {"z": z}), wanted, rtol=0, atol=2e-3)
     assert formula.called[1] == (10, ())
 

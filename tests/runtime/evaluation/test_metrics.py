@@ -16,8 +16,8 @@ from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import Program
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.evaluation.metrics import Measured, split_metrics, summary
-from pdual.runtime.evaluation.result import Pass
-from pdual.runtime.evaluation.violations import Profile
+from pdual.runtime.evaluation.result import EvaluationResult
+from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.storage.records import SplitMetrics
 
 #: box.upper has a scale and a range, total is in MW; two entries each.
@@ -43,7 +43,7 @@ def measured(
     def numbers(values: Any) -> torch.Tensor:
         return torch.tensor(values, dtype=torch.float64)
 
-    found = Pass(
+    found = EvaluationResult(
         torch.arange(len(residuals)),
         None if objective is None else numbers(objective),
         numbers(residuals),
@@ -53,7 +53,7 @@ def measured(
         FeatureCache(),
     )
     nothing = nn.Identity()
-    return Measured(Program("d", layout, 100.0, nothing, nothing, ()), found, Profile.of(found, layout, CAPS))
+    return Measured(Program("d", layout, 100.0, nothing, nothing, ()), found, Violations.of(found, layout, CAPS))
 
 
 def test_every_number_of_a_split_by_hand() -> None:

@@ -13,7 +13,7 @@ from pdual.compiler.program import Program
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import ColumnTable
 from pdual.runtime.evaluation.recovery import Reference, recovery, solver_recovery, solver_reference
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 
 LAYOUT = Layout(
     "d", (part("box", "lower", 2), part("box", "upper", 2), part("flow"), part("balance", "re", 2, sense=Sense.EQUAL))
@@ -24,10 +24,10 @@ def numbers(values: list[list[float]]) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def passed(multipliers: list[list[float]], residuals: list[list[float]] | None = None) -> Pass:
+def passed(multipliers: list[list[float]], residuals: list[list[float]] | None = None) -> EvaluationResult:
     said = numbers(multipliers)
     own = torch.zeros_like(said) if residuals is None else numbers(residuals)
-    return Pass(torch.arange(len(said)), None, own, None, said, {}, FeatureCache())
+    return EvaluationResult(torch.arange(len(said)), None, own, None, said, {}, FeatureCache())
 
 
 #: lower 0, lower 1, upper 0, upper 1, flow, balance 0, balance 1
@@ -127,7 +127,7 @@ def test_masked_entries_are_not_ranked() -> None:
     said = numbers([[9.0, 1.5, 0.0, 0.0], [0.0, 9.0, 1.0, 0.0], [0.2, 0.0, 0.0, 9.0]])
     residuals = numbers([[0.0, 0.1, -1.0, -2.0], [-3.0, 0.0, 0.2, -1.0], [-1.0, -0.5, -4.0, 0.0]])
     mask = torch.tensor([[False, True, True, True], [True, False, True, True], [True, True, True, False]])
-    found = Pass(torch.arange(3), None, residuals, mask, said, {}, FeatureCache())
+    found = EvaluationResult(torch.arange(3), None, residuals, mask, said, {}, FeatureCache())
     scores = recovery(MASKED, found, Reference("pointwise", truth), truth, rho=torch.tensor([10.0] * 4))
     live = mask.flatten().numpy()
     assert scores.active_rate == 2 / 9
@@ -146,7 +146,7 @@ def test_masked_entries_are_not_ranked() -> None:
 def test_a_row_without_live_entries_counts_nowhere() -> None:
     truth = numbers([[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     mask = torch.tensor([[True, True, True, True], [False, False, False, False]])
-    found = Pass(torch.arange(2), None, torch.zeros_like(truth), mask, truth, {}, FeatureCache())
+    found = EvaluationResult(torch.arange(2), None, torch.zeros_like(truth), mask, truth, {}, FeatureCache())
     scores = recovery(MASKED, found, Reference("pointwise", truth))
     assert scores.active_rate == 0.25
     assert scores.per_row.auc == 1.0

@@ -11,7 +11,7 @@ from torch import nn
 from pdual.dsl.declarations.optimisers import AdamSettings, ConstantSettings, SgdSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.runtime.optimisation.flat import FlatParameters
-from pdual.runtime.optimisation.optimisers import Driver
+from pdual.runtime.optimisation.optimisers import ScheduledOptimiser
 
 
 def network(dtype: torch.dtype = torch.float64) -> nn.Sequential:
@@ -68,7 +68,7 @@ def test_one_vector_for_each_type() -> None:
 )
 def test_steps_are_those_of_torch(name: str, settings: AdamSettings | SgdSettings) -> None:
     ours, theirs = network(), network()
-    driver = Driver(OptimiserUse(name, settings), ours.parameters(), 20)
+    optimiser = ScheduledOptimiser(OptimiserUse(name, settings), ours.parameters(), 20)
     oracle: torch.optim.Optimizer
     if isinstance(settings, SgdSettings):
         oracle = torch.optim.SGD(theirs.parameters(), settings.lr, settings.momentum)
@@ -77,7 +77,7 @@ def test_steps_are_those_of_torch(name: str, settings: AdamSettings | SgdSetting
         oracle = kind(theirs.parameters(), settings.lr, settings.betas, weight_decay=settings.weight_decay)
     for _ in range(20):
         ours(rows()).square().sum().backward()
-        driver.advance()
+        optimiser.advance()
         oracle.zero_grad()
         theirs(rows()).square().sum().backward()
         if settings.clip is not None:
@@ -98,22 +98,22 @@ def test_steps_are_those_of_torch(name: str, settings: AdamSettings | SgdSetting
     ],
 )
 def test_a_decay_is_a_term_of_the_loss(name: str, settings: AdamSettings | SgdSettings, some: bool) -> None:
-    """Whether the optimiser's kernel adds its slope or the driver does, of all weights or of one, alone or twice."""
+    """Whether the optimiser's kernel adds its slope or the optimiser does, of all weights or of one, alone or twice."""
     ours, theirs = network(), network()
-    ours_driver = Driver(OptimiserUse(name, settings), ours.parameters(), 20)
-    theirs_driver = Driver(OptimiserUse(name, settings), theirs.parameters(), 20)
+    ours_optimiser = ScheduledOptimiser(OptimiserUse(name, settings), ours.parameters(), 20)
+    theirs_optimiser = ScheduledOptimiser(OptimiserUse(name, settings), theirs.parameters(), 20)
     place = slice(0, 1) if some else slice(None)
     for weight in (0.05, 0.02):
-        ours_driver.decay(list(ours.parameters())[place], weight)
+        ours_optimiser.decay(list(ours.parameters())[place], weight)
     for _ in range(20):
         loss = ours(rows()).square().sum()
         loss.backward()
         whole = theirs(rows()).square().sum()
         whole = whole + 0.07 * sum(weight.square().sum() for weight in list(theirs.parameters())[place])
-        torch.testing.assert_close(ours_driver.with_decay(loss.detach()), whole.detach(), rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(ours_optimiser.with_decay(loss.detach()), whole.detach(), rtol=1e-9, atol=1e-12)
         whole.backward()
-        ours_driver.advance()
-        theirs_driver.advance()
+        ours_optimiser.advance()
+        theirs_optimiser.advance()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
 
@@ -121,20 +121,20 @@ def test_a_decay_is_a_term_of_the_loss(name: str, settings: AdamSettings | SgdSe
 def test_a_driver_goes_on_from_its_state() -> None:
     settings = AdamSettings(lr=0.01, betas=(0.8, 0.9), clip=0.5)
     whole, half = network(), network()
-    driver = Driver(OptimiserUse("adam", settings), whole.parameters(), 10)
-    first = Driver(OptimiserUse("adam", settings), half.parameters(), 10)
+    optimiser = ScheduledOptimiser(OptimiserUse("adam", settings), whole.parameters(), 10)
+    first = ScheduledOptimiser(OptimiserUse("adam", settings), half.parameters(), 10)
 
-    def step(model: nn.Module, by: Driver) -> None:
+    def step(model: nn.Module, by: ScheduledOptimiser) -> None:
         model(rows()).square().sum().backward()
         by.advance()
 
     for _ in range(10):
-        step(whole, driver)
+        step(whole, optimiser)
     for _ in range(5):
         step(half, first)
     saved = copy.deepcopy((half.state_dict(), first.state()))
     again = network()
-    second = Driver(OptimiserUse("adam", settings), again.parameters(), 10)
+    second = ScheduledOptimiser(OptimiserUse("adam", settings), again.parameters(), 10)
     again.load_state_dict(saved[0])
     second.load_state(saved[1])
     for _ in range(5):

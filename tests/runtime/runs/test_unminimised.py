@@ -38,12 +38,12 @@ def solved(folder: Path, spec: str, **options: object) -> pdual.Run:
 
 def test_the_objective_is_measured_though_it_was_not_minimised(tmp_path: Path) -> None:
     run = solved(tmp_path, SPEC, minimize=False)
-    lane = run.outcome.run.lanes[0]
+    training_set = run.outcome.run.training_sets[0]
     models = run.outcome.run.problem.models
     norm = sum(float((weight.detach() ** 2).sum()) for weight in models["f"].parameters())
     assert set(run.metrics.splits) == {"train", "val", "test"}
     for split, found in run.metrics.splits.items():
-        rows = [ROWS[place] for place in lane.table.splits[split].tolist()]
+        rows = [ROWS[place] for place in training_set.table.splits[split].tolist()]
         x, y = (torch.tensor([row[place] for row in rows], dtype=torch.float64) for place in (0, 1))
         said, other = (run.predict(name, {"x": x})[""] for name in ("f", "only"))
         groups = [

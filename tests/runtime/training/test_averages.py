@@ -16,7 +16,7 @@ from torch import Tensor
 from pdual.compiler.program import Evaluation
 from pdual.dsl.diagnostics import Refusal
 from pdual.runtime.data.features import FeatureCache
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
@@ -24,7 +24,7 @@ from pdual.runtime.storage.packing import pack
 from pdual.runtime.training.averages import Averages, MeansOf
 from pdual.runtime.training.run import Run
 from pdual.runtime.training.solver import Solver, solve
-from pdual.runtime.training.training_sets import build_lanes
+from pdual.runtime.training.training_sets import build_training_sets
 
 FULL = "outer = 25, rho = 10, descent = sgd(lr = 0.012, batch = 1000, steps = 30, momentum = 0.7)"
 BATCHES = "outer = 25, rho = 10, descent = sgd(lr = 0.01, batch = 16, epochs = 8, schedule = cosine(final = 0.05))"
@@ -63,7 +63,7 @@ def test_optimum_and_multipliers_are_those_of_a_convex_solver(here: Path, settin
     assert {name: found[name] for name in AVERAGES} == pytest.approx(
         {name: float(np.ravel(wanted[name])[0]) for name in AVERAGES}, abs=within
     )
-    passed = next(lane for lane in run.lanes if lane.name == "d").evaluate("train")
+    passed = next(training_set for training_set in run.training_sets if training_set.name == "d").evaluate("train")
     assert passed.multipliers is not None
     on_rows = passed.multipliers[passed.ids.argsort(), 0]
     torch.testing.assert_close(on_rows, torch.tensor(wanted["top"] * ROWS), rtol=0, atol=60 * within)
@@ -162,9 +162,11 @@ def test_a_cap_is_kept_and_told(here: Path) -> None:
 # --- between two passes ---------------------------------------------------------------------------------------
 
 
-def looked(values: Tensor, kept: Tensor | None = None) -> Pass:
+def looked(values: Tensor, kept: Tensor | None = None) -> EvaluationResult:
     ids = torch.arange(len(values))
-    return Pass(ids, None, values.new_zeros(len(values), 0), None, None, {}, FeatureCache(), averaged=values, kept=kept)
+    return EvaluationResult(
+        ids, None, values.new_zeros(len(values), 0), None, None, {}, FeatureCache(), averaged=values, kept=kept
+    )
 
 
 def batch(averaged: Tensor, kept: Tensor | None = None) -> Evaluation:
@@ -332,5 +334,5 @@ def test_the_row_whose_value_is_not_finite_is_named(here: Path) -> None:
 
 def test_rows_at_rest_are_visited_all_the_same_where_they_are_averaged_over(here: Path) -> None:
     given = prepared(here, REGRESSION, FEW + ", shrinking = shrink(every = 5)")
-    lanes = build_lanes(given, Options(placement=Placement(precision="float64")))
-    assert [lane.shrinking for lane in lanes] == [None, None]
+    training_sets = build_training_sets(given, Options(placement=Placement(precision="float64")))
+    assert [training_set.shrinking for training_set in training_sets] == [None, None]

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from pdual.compiler.layout import Layout
 from pdual.dsl.declarations.solving import SolveSettings
-from pdual.runtime.optimisation.optimisers import Driver, follow
+from pdual.runtime.optimisation.optimisers import ScheduledOptimiser, follow
 from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.records import LogLine
 from pdual.runtime.training.method import Method
 from pdual.runtime.training.solver import solve
-from pdual.runtime.training.training_sets import build_lanes
+from pdual.runtime.training.training_sets import build_training_sets
 
 Z = torch.tensor([-1.0, 0.5, 2.0, 3.0], dtype=torch.float64)
 LAYOUT = Layout("d", (part("a"),))
@@ -45,7 +45,7 @@ class Proportional:
         self._last = state.get("last")
 
 
-class Extragradient(Driver):
+class Extragradient(ScheduledOptimiser):
     """A step from where a first step led: the slope is taken there, and followed from the start."""
 
     def step(self, loss: Callable[[], Tensor]) -> Tensor:
@@ -90,7 +90,9 @@ METHODS = {
 def test_each_ends_at_the_optimum_and_its_multipliers(name: str) -> None:
     run = solve(given(), options(), method=METHODS[name])
     assert multipliers(run)[:, 0].tolist() == pytest.approx(Z.clamp(min=0).tolist(), abs=1e-6)
-    assert run.lanes[0].evaluate("train").residuals[:, 0].tolist() == pytest.approx(Z.clamp(max=0).tolist(), abs=1e-6)
+    assert run.training_sets[0].evaluate("train").residuals[:, 0].tolist() == pytest.approx(
+        Z.clamp(max=0).tolist(), abs=1e-6
+    )
 
 
 def test_each_is_a_path_of_its_own() -> None:
@@ -115,6 +117,6 @@ def test_what_a_controller_keeps_is_saved_with_a_run() -> None:
 
 
 def test_a_step_with_memory_lets_no_row_rest() -> None:
-    (plain,) = build_lanes(given(), options())
-    (other,) = build_lanes(given(), options(), Proportional)
+    (plain,) = build_training_sets(given(), options())
+    (other,) = build_training_sets(given(), options(), Proportional)
     assert (plain.multipliers.rests, other.multipliers.rests) == (True, False)

@@ -123,14 +123,16 @@ def state(run: Run) -> dict[str, Tensor]:
     for name, weight in run.problem.models.named_parameters():
         if not name.startswith("top") or name.endswith("bias"):
             found[name] = weight.detach()
-    for lane in run.lanes:
+    for training_set in run.training_sets:
         for split in ("train", "val"):
-            item = lane.evaluate(split)
+            item = training_set.evaluate(split)
             numbers: dict[str, Any] = {
                 "objective": item.objective, "residuals": item.residuals, "mask": item.mask, "grouped": item.group_objective,
                 "multipliers": item.multipliers, "averaged": item.averaged, "kept": item.kept, **item.metrics,
             }  # fmt: skip
-            found |= {f"{lane.name} {split} {key}": value for key, value in numbers.items() if value is not None}
+            found |= {
+                f"{training_set.name} {split} {key}": value for key, value in numbers.items() if value is not None
+            }
     assert run.averages is not None
     found["averages"] = run.averages.level
     return found

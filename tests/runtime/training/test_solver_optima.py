@@ -177,7 +177,7 @@ def test_a_penalty_stops_short_where_the_closed_form_says() -> None:
 
     run, x = run_free(body, layout, (plan("penalty", layout),), torch.zeros(ROWS, 1, dtype=torch.float64), 1, outer=3)
     torch.testing.assert_close(x, torch.full((ROWS, 1), 1 / 11).double(), rtol=0, atol=1e-6)
-    assert run.lanes[0].multipliers.parameters == 0
+    assert run.training_sets[0].multipliers.parameters == 0
 
 
 def test_dropped_constraints_leave_the_unconstrained_optimum_and_are_still_measured() -> None:

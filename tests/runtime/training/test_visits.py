@@ -16,7 +16,7 @@ from pdual.compiler.program import DualPlan
 from pdual.dsl.declarations.solving import Shrinking, SolveSettings
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.tables import Ragged
-from pdual.runtime.evaluation.result import Pass
+from pdual.runtime.evaluation.result import EvaluationResult
 from pdual.runtime.optimisation.placement import Placement
 from pdual.runtime.problem.problem import Options, Problem
 from pdual.runtime.storage.folder import RunFolder
@@ -83,7 +83,7 @@ def test_a_network_ends_at_the_optimum() -> None:
 @pytest.mark.parametrize("kind", ["shared", "hybrid"])
 def test_a_mean_over_all_rows_needs_all_of_them(kind: str) -> None:
     run = solved(made(plan(kind, LAYOUT), outer=2))
-    assert run.lanes[0].shrinking is None
+    assert run.training_sets[0].shrinking is None
 
 
 def test_an_equality_never_rests() -> None:
@@ -94,14 +94,16 @@ def test_an_equality_never_rests() -> None:
 
     settings = SolveSettings(outer=3, rho=4.0, shrinking=SHRINK, descent=sgd(0.1, batch=8, steps=5))
     run = solved(problem(balance, table(targets()), layout, (plan("pointwise", layout),), Free(ROWS), settings))
-    assert run.lanes[0].visits.state()["awake"].all()  # type: ignore[attr-defined]
+    assert run.training_sets[0].visits.state()["awake"].all()  # type: ignore[attr-defined]
 
 
-def seen(ids: Tensor, value: float) -> Pass:
+def seen(ids: Tensor, value: float) -> EvaluationResult:
     cache = FeatureCache()
     cache.append({"m": ids.double()[:, None] + value}, ("m",))
     column = torch.full((len(ids), 1), value)
-    return Pass(ids, None, column.clone(), column > 0, column.clone(), {"size": column[:, 0].clone()}, cache)
+    return EvaluationResult(
+        ids, None, column.clone(), column > 0, column.clone(), {"size": column[:, 0].clone()}, cache
+    )
 
 
 def test_between_two_full_passes_only_rows_awake_are_evaluated_and_the_others_stay_as_they_were() -> None:
@@ -109,7 +111,7 @@ def test_between_two_full_passes_only_rows_awake_are_evaluated_and_the_others_st
     visits = Visits(rows, Shrinking(every=3))
     asked: list[list[int]] = []
 
-    def evaluate(ids: Tensor) -> Pass:
+    def evaluate(ids: Tensor) -> EvaluationResult:
         asked.append(ids.tolist())
         return seen(ids, float(len(asked)))
 
@@ -133,7 +135,7 @@ def test_without_the_setting_every_pass_is_of_all_rows() -> None:
     visits = Visits(torch.arange(3), None)
     asked: list[list[int]] = []
 
-    def evaluate(ids: Tensor) -> Pass:
+    def evaluate(ids: Tensor) -> EvaluationResult:
         asked.append(ids.tolist())
         return seen(ids, 1.0)
 

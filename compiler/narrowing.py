@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import NamedTuple
 
+from pdual.compiler.interval_analysis import IntervalAnalysis
 from pdual.compiler.ir import IndexAxis, Node
-from pdual.compiler.walk import Walk
 from pdual.dsl.operations import OPERATIONS
 from pdual.dsl.operations.contraction import contract
 from pdual.dsl.operations.interval import EVERYTHING, TRUE, Interval, add, intersect, subtract
@@ -32,24 +32,24 @@ class Leaf(NamedTuple):
 
 
 def sweep(
-    walk: Walk, residual: Node, indices: Mapping[IndexAxis, int], *, equality: bool
+    intervals: IntervalAnalysis, residual: Node, indices: Mapping[IndexAxis, int], *, equality: bool
 ) -> Mapping[Leaf, Interval] | None:
     """The ranges that the leaves have where the relation holds; None where it can hold nowhere."""
     found: dict[Leaf, Interval] = {}
     target = Interval(0.0 if equality else -inf, 0.0)
-    return found if _Sweep(walk, found).push(residual, indices, (), target) else None
+    return found if _Narrowing(intervals, found).push(residual, indices, (), target) else None
 
 
-class _Sweep:
-    def __init__(self, walk: Walk, found: dict[Leaf, Interval]) -> None:
-        self._walk = walk
+class _Narrowing:
+    def __init__(self, intervals: IntervalAnalysis, found: dict[Leaf, Interval]) -> None:
+        self._intervals = intervals
         self._found = found
         self._narrowed: dict[tuple[object, ...], Interval] = {}  # as the entries inside know them
         self._count = 0
 
     def push(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], target: Interval) -> bool:
         """Narrow an entry to ``target``; False where it has no value there."""
-        before = self._walk.range(node, indices, inner)
+        before = self._intervals.range(node, indices, inner)
         now = intersect(before, target)
         if now is None:
             return False
@@ -74,7 +74,7 @@ class _Sweep:
     def _inside(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], now: Interval) -> bool:
         if node.operation in OPERATIONS:
             places = [inner if argument.inner else () for argument in node.arguments]
-            ranges = [self._walk.range(a, indices, p) for a, p in zip(node.arguments, places, strict=True)]
+            ranges = [self._intervals.range(a, indices, p) for a, p in zip(node.arguments, places, strict=True)]
             narrowed = contract(node.operation, ranges, now)
             if narrowed is None:
                 return False
@@ -91,7 +91,7 @@ class _Sweep:
                 return self.push(node.arguments[0], placed, inner[len(axes) :], now)
             case "select":
                 base, index = node.arguments
-                place = self._walk.range(index, indices)
+                place = self._intervals.range(index, indices)
                 return not place.is_point or self.push(base, indices, (int(place.lo), *inner), now)
             case "reduce":
                 return self._reduce(node, indices, inner, now)
@@ -99,7 +99,7 @@ class _Sweep:
 
     def _reduce(self, node: Node, indices: Mapping[IndexAxis, int], inner: tuple[int, ...], now: Interval) -> bool:
         function, axis = node.attributes
-        size = self._walk.sizes.get(axis.set)
+        size = self._intervals.sizes.get(axis.set)
         body = node.arguments[0]
         if size is None or function not in ("sum", "max", "min"):
             return True
@@ -107,9 +107,9 @@ class _Sweep:
         entries = []
         for member in range(size):
             placed = {**indices, axis: member}
-            kept = self._walk.range(node.arguments[1], placed) if len(node.arguments) > 1 else TRUE
+            kept = self._intervals.range(node.arguments[1], placed) if len(node.arguments) > 1 else TRUE
             if kept == TRUE:
-                entries.append((placed, self._walk.range(body, placed, place)))
+                entries.append((placed, self._intervals.range(body, placed, place)))
             elif kept.hi > 0 and function == "sum":
                 return True  # a term that may or may not be there
         limits = _limits(function, [found for _, found in entries], now)

@@ -45,7 +45,7 @@ class Remembering(ABC, Generic[T]):
 
 
 @dataclass
-class Walk(Remembering[Interval]):
+class IntervalAnalysis(Remembering[Interval]):
     """Ranges of the entries of IR nodes.
 
     ``sizes``: members of each set that is known. ``fields`` and ``outputs``: declared ranges by (data set, field) and (model, output).
