@@ -14,8 +14,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared without a source",
         help=("name a file with `--data {data}=FILE`, or give arrays from Python",),
         reason=(
-            "A `data` without a source gets its rows when the problem is run: `--data NAME=FILE`, or `pdual.load(...,\n"
-            "data={NAME: ...})` from Python."
+            "A `data` without a source gets its rows when the problem is run: with `--data NAME=FILE`, or with `pdual.load(..., data={NAME: "
+            "...})` from Python."
         ),
     ),
     Entry(
@@ -23,27 +23,22 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no file `{file}`",
         label="named here",
         help=("did you mean `{near}`?",),
-        reason=(
-            "Files that a spec names are relative to the spec's own folder; files on the command line are relative to "
-            "the\n"
-            "current one."
-        ),
+        reason="A file that a spec names is relative to the spec's folder. A file on the command line is relative to the current folder.",
     ),
     Entry(
         "PD532",
         "`{file}` is of no type that rows are read from",
         label="named here",
         notes=("rows are read from {types}",),
-        reason="The type of a file is told by the end of its name.",
+        reason="The ending of a file's name gives its format.",
     ),
     Entry(
         "PD533",
         "`{file}` cannot be read: {reason}",
         label="named here",
         reason=(
-            "The file is damaged, of another format than its name says, or its columns do not go together. What the "
-            "reader\n"
-            "said follows."
+            "The file is damaged, it does not have the format that its name says, or its columns do not fit together. The reader's own "
+            "message follows."
         ),
     ),
     Entry(
@@ -53,9 +48,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("its columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
         reason=(
-            "Every field is read from the column of its name, or from the one named by `from`. An array is read from "
-            "one\n"
-            "column of lists or from columns `x.0`, `x.1`, ...; a complex one from `x.re` and `x.im`."
+            "A field is read from the column of its name, or from the column that `from` names. An array is read from one column of lists or "
+            "from columns `x.0`, `x.1`, ...; a complex number from `x.re` and `x.im`."
         ),
     ),
     Entry(
@@ -76,16 +70,15 @@ ENTRIES: tuple[Entry, ...] = (
             "leave the field out where nothing reads it, or replace the words by numbers in the file: {key}",
         ),
         reason=(
-            "Values that are missing, not of the field's type, outside its range, or no member of its set are refused "
-            "with\n"
-            "the first rows that have them: a row that is silently dropped or filled in changes the problem."
+            "A value is missing, does not have the field's type, lies outside its range, or is not a member of its set. The message names the "
+            "first rows with such values. pdual does not drop rows or fill in values, because either changes the problem."
         ),
     ),
     Entry(
         "PD536",
         "`{file}` has {found} rows, and the splits need at least {needed}",
         label="named here",
-        reason="Every split that has a share has a row at least.",
+        reason="Every split with a share above 0 needs at least one row.",
     ),
     Entry(
         "PD538",
@@ -94,9 +87,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("looked for {searched}", "asked {tried}", _SAMPLE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
         reason=(
-            "Published data are looked for in `PDUAL_DATA` and the cache, then downloaded. Without a connection, put "
-            "the\n"
-            "files there by hand."
+            "Published data are looked for in `PDUAL_DATA` and in the cache, then downloaded. Without a network connection, put the files in "
+            "one of these places."
         ),
     ),
     Entry(
@@ -105,14 +97,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="needed here",
         notes=("`{part}` differs", "its sha256 is {found}, that of the published content {expected}"),
         help=("without `{own}` the published data are downloaded",),
-        reason="The file is not the published one: its checksum differs. It is not used, so that results can be compared.",
+        reason="The checksum shows that the file is not the published one. pdual does not use it, so that results stay comparable.",
     ),
     Entry(
         "PD540",
         "`{file}` should hold {expected}, found {found}",
         label="needed here",
         help=("without `{own}` the published data are downloaded",),
-        reason="The file was found, and is not of the format that the source reads.",
+        reason="The file exists, but it does not have the format that the source reads.",
     ),
     Entry(
         "PD541",
@@ -125,14 +117,14 @@ ENTRIES: tuple[Entry, ...] = (
             "did you mean `{near}`?",
             "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
-        reason="FLORA-Bench has no published checksums and is downloaded by hand.",
+        reason="FLORA-Bench has no published checksums. Download it by hand.",
     ),
     Entry(
         "PD543",
         "line {line} of `{file}` should hold {expected}, found {found}",
         label="read here",
         help=("did you mean `{near}`?",),
-        reason="One line of the file is not a record of the expected form. Lines count from 1.",
+        reason="One line of the file does not have the expected form. Lines are counted from 1.",
     ),
     Entry(
         "PD547",
@@ -144,10 +136,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=('to bound the values of the file, declare a second field: `NAME: real in [LOW, HIGH] from "{column}"`',),
         reason=(
-            "`in [LOW, HIGH]` bounds what the spec sees, on every row: of a standardised field that is the value less "
-            "the mean, over the deviation, of\n"
-            "the train rows, so that what is concluded from a range holds. To bound what stands in the file, declare a"
-            " second field that is read from the same column."
+            "`in [LOW, HIGH]` bounds the value that the spec reads, on every row. For a standardised field this value is the difference from "
+            "the mean of the train rows divided by their standard deviation, and conclusions from the range refer to it. To bound the value "
+            "in the file, declare a second field that reads the same column."
         ),
     ),
     Entry(
@@ -157,8 +148,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("`{file}` has {rows} train rows",),
         help=("leave it out of `standardised`",),
         reason=(
-            "A column that has one value in every train row has no spread to be measured in: other rows would be "
-            "infinitely far from it."
+            "A column with the same value in every train row has a standard deviation of 0. Standardised by it, any other value would be "
+            "infinite."
         ),
     ),
     Entry(
@@ -170,7 +161,7 @@ ENTRIES: tuple[Entry, ...] = (
             "did you mean `{near}`?",
             "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
         ),
-        reason="The splits of TOFU are looked for in `PDUAL_DATA` and the cache, then asked of their publisher.",
+        reason="The splits of TOFU are looked for in `PDUAL_DATA` and in the cache, then downloaded from their publisher.",
     ),
     Entry(
         "PD576",
@@ -179,9 +170,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("their columns are {columns}",),
         help=("did you mean `{near}`?", 'name the column with `{field}: ... from "Column"`'),
         reason=(
-            'Rows from Python hold every declared field: under its own name, or the one that `from "Column"` gives. '
-            "Rows without names, as the\n"
-            "tuples of a torch `Dataset`, hold one value a field in the order of the fields."
+            'Rows from Python hold every declared field under its own name, or under the name that `from "Column"` gives. Rows without names, '
+            "such as the tuples of a torch `Dataset`, hold one value for each field in the order of the fields."
         ),
     ),
     Entry(
@@ -190,9 +180,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         help=("hand over one of them, as `rows[{first}]`: the spec divides it",),
         reason=(
-            "A data set is one table. A `DatasetDict`, or another mapping of splits to tables, holds several: hand "
-            "over one of them. The shares of\n"
-            "train, val and test are drawn from it as `split = [...]` among the fields says."
+            "A data set is one table. A `DatasetDict`, or another mapping of splits to tables, holds several: pass one of them. Its rows are "
+            "split into train, val and test by the shares that `split = [...]` gives among the fields."
         ),
     ),
     Entry(
@@ -205,13 +194,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         severity=Severity.WARNING,
         reason=(
-            "A block is over groups of rows, and rows of one group are in `train` and in `test`. What a model has "
-            "learnt of a group then helps it on the test rows of the same group, so that\n"
-            "the test says less about groups that are new. `split_by = account` keeps the rows of an account together,"
-            " and it is so by itself where the field is an `id` or a `text`; a whole number may\n"
-            "be a key or a category such as a year, of which every split should have rows. `split_by = none` says that"
-            " rows are meant to be drawn one by one. A source that brings its own\n"
-            "splits along may have such groups too."
+            "A block is over groups of rows, and some groups have rows both in `train` and in `test`. What a model learns of a group helps it "
+            "on the test rows of that group, so the test says less about new groups. `split_by = account` keeps the rows of an account in one "
+            "split. This is the default where the field is an `id` or a `text`; a whole number may be a key, or a category such as a year, of "
+            "which every split should have rows. `split_by = none` says that rows are split one by one on purpose. A source with splits of "
+            "its own may have such groups too."
         ),
     ),
     Entry(
@@ -221,10 +208,9 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write other shares in `split`, or `split_by = none` to draw rows one by one",),
         severity=Severity.WARNING,
         reason=(
-            "Rows are shared out by the values of a field, so that the rows of one value stay in one split, and there "
-            "are too few values for the shares: a tenth of three accounts is none. The split\n"
-            "is left out, so that nothing is said of rows that were not trained on. Other shares (`split = [0.5, 0, "
-            "0.5]`) or `split_by = none` give it rows."
+            "Rows with the same value of a field stay in one split, and there are too few values for the shares: a tenth of three accounts is "
+            "less than one account. The split is left out, so that the run makes no statement about rows that were not trained on. Choose "
+            "other shares (`split = [0.5, 0, 0.5]`), or `split_by = none`, to give it rows."
         ),
     ),
     Entry(
@@ -235,9 +221,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("what comes of it says nothing about the whole",),
         help=("for the whole, {whole}",),
         reason=(
-            "A quick run takes the sample of a source where its rows are neither in `PDUAL_DATA` nor in the cache; no "
-            "network is asked. The verdict, `metrics.json`, `run.json` and the\n"
-            "report say so too. A run that is gone on with keeps to the rows that it began with."
+            "A quick run uses the sample of a source if the rows are neither in `PDUAL_DATA` nor in the cache. It does not access the "
+            "network. The verdict, `metrics.json`, `run.json` and the report say that a sample was used. A resumed run keeps the rows that it "
+            "began with."
         ),
     ),
     Entry(
@@ -246,11 +232,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("rows are columns by name, a data frame, a sequence of mappings, or a torch `Dataset`",),
         reason=(
-            "Rows from Python are columns by name (lists, numpy arrays, tensors), a data frame, a sequence of "
-            "mappings, or\n"
-            "a torch `Dataset` whose items are mappings or tuples in the order of the declared fields. A column has "
-            "one\n"
-            "type, and one shape on every row."
+            "Rows from Python are columns by name (lists, numpy arrays, tensors), a data frame, a sequence of mappings, or a torch `Dataset` "
+            "whose items are mappings or tuples in the order of the declared fields. A column has one type, and the same shape on every row."
         ),
     ),
 )

@@ -130,9 +130,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="no `on`",
         help=(_LEARNED,),
         reason=(
-            "`--dual learned` keeps the network and what it reads as the spec has them; a `dual` without either cannot"
-            " be\n"
-            "made learned from outside."
+            "`--dual learned` uses the network and the features that the spec gives to its dual. A `dual` without them cannot become learned "
+            "from the command line."
         ),
     ),
     Entry(
@@ -148,9 +147,8 @@ ENTRIES: tuple[Entry, ...] = (
         help=("write `subject to NAME: LEFT <= RIGHT`, or `dual default = none` in a block where none is meant",),
         severity=Severity.WARNING,
         reason=(
-            "A spec without a constraint is a plain minimisation. That is fine for a baseline, which says so with "
-            "`dual default = none` in one of its\n"
-            "blocks; else a constraint was lost, in a comment for instance. `pdual check` warns of it."
+            "A spec without a constraint is a plain minimisation. A baseline is one on purpose: write `dual default = none` in one of its "
+            "blocks to say so. Otherwise a constraint was lost, in a comment for instance. `pdual check` warns of it."
         ),
     ),
 )

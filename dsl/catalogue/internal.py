@@ -11,9 +11,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("this is a bug in pdual, not in the spec",),
         help=("please report it with the spec and the text in {file}",),
         reason=(
-            "Something happened in pdual that nobody foresaw. The message names a file with the traceback; please "
-            "report it\n"
-            "together with the spec."
+            "An error occurred in pdual that it does not handle. The message names a file with the traceback. Please report it together with "
+            "the spec."
         ),
     ),
 )

@@ -112,8 +112,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("the parameters: {params}",),
         help=(_MEANT,),
         reason=(
-            "`--set NAME=VALUE` (and `params` from Python) give values to what the spec declares with `param`, and to\n"
-            "nothing else: a setting that should be changed from outside is made a parameter first."
+            "`--set NAME=VALUE` (and `params` from Python) change parameters only, the values that the spec declares with `param`. To change "
+            "another setting from outside, make it a parameter first."
         ),
     ),
     Entry(

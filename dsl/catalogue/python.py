@@ -14,9 +14,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("in `forward`, write `x = x * 2` for `x *= 2`",),
         reason=(
-            "A module from Python may change its own tensors in place as long as no layer needs them for its gradient;"
-            " torch then refuses the backward pass.\n"
-            "What a module does to its arguments reaches no constraint: each call has its own."
+            "A module from Python may change its own tensors in place only if no layer needs them for its gradient; otherwise torch refuses "
+            "the backward pass. Changes that a module makes to its arguments do not reach any constraint, because each call gets its own "
+            "copy."
         ),
     ),
     Entry(
@@ -26,9 +26,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
         help=("leave these out; a module that is to stay as it is has `requires_grad_(False)`",),
         reason=(
-            "A weight is trained by the gradient of what the module returns. Outputs that were detached, computed in "
-            "numpy or under `torch.no_grad()`\n"
-            "have none, and the run would end with the weights that it began with."
+            "Weights are trained by the gradient of the module's outputs. Outputs that were detached, or computed in numpy or under "
+            "`torch.no_grad()`, have no gradient, so the run would end with the weights that it began with."
         ),
     ),
     Entry(
@@ -38,8 +37,8 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         help=("call `requires_grad_(True)` on what is to be trained",),
         reason=(
-            "A module whose parameters all have `requires_grad` false is taken as it is: a fixed encoder, say. Where "
-            "that is meant, nothing is to be done."
+            "A module whose parameters all have `requires_grad` false is not trained: it may be a fixed encoder. If that is intended, nothing "
+            "needs to change."
         ),
     ),
     Entry(
@@ -48,10 +47,9 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("a run trains a copy of its own, and hands the weights back at its end",),
         reason=(
-            "A run trains a copy of the module that it was given, so that its predictions stay its own when the module"
-            " is trained again; at its end the weights are\n"
-            "handed back. A module that holds what Python cannot copy (an open file, a lock) or that was never called "
-            "(lazy layers) has no copy."
+            "A run trains a copy of the module, so that its predictions do not change when the module is trained again. At its end the "
+            "trained weights are copied back into the module. A module cannot be copied if it holds something that Python cannot copy (an "
+            "open file, a lock), or if it has lazy layers and was never called."
         ),
     ),
     Entry(
@@ -66,9 +64,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("have `forward` ask `self.training`, as the layers of torch do",),
         reason=(
-            "In evaluation mode a model is a function of its inputs. Dropout that is always active, noise that is "
-            "drawn in `forward` and state that a call\n"
-            "changes make its predictions, the multipliers and all metrics those of one call among many."
+            "In evaluation mode a model has to be a function of its inputs. Dropout that is always active, random noise in `forward`, and "
+            "state that a call changes make predictions, multipliers and metrics differ from call to call."
         ),
     ),
     Entry(
@@ -79,9 +76,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("rows are evaluated in batches of any size, so that predictions, multipliers and metrics depend on it",),
         help=("use `BatchNorm` with `track_running_stats`, and reduce over other axes than the first",),
         reason=(
-            "A prediction is for a row, whatever rows are evaluated together with it. Batch normalisation without "
-            "running statistics, or a reduction over the\n"
-            "first axis, makes it depend on them."
+            "The prediction for a row must not depend on the other rows of the batch. Batch normalisation without running statistics, or a "
+            "reduction over the first axis, makes it depend on them."
         ),
     ),
     Entry(
@@ -91,9 +87,8 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         help=("make the module anew, after `torch.manual_seed(...)`, for a run that can be repeated",),
         reason=(
-            "At the end of a run the module that was given holds the trained weights. Another run with the same module"
-            " starts from them, so that its result is\n"
-            "not that of a fresh module with the same seed."
+            "At the end of a run the module from Python holds the trained weights. Another run with the same module starts from them, so its "
+            "result differs from that of a fresh module with the same seed."
         ),
     ),
     Entry(
@@ -103,11 +98,9 @@ ENTRIES: tuple[Entry, ...] = (
         severity=Severity.WARNING,
         notes=("outputs lose it through `detach()`, numpy, or `torch.no_grad()` in `forward`",),
         reason=(
-            "What an output is made of is trained by that output's gradient. Outputs that were detached, computed in "
-            "numpy or under `torch.no_grad()` have\n"
-            "none: where only they use a layer, that layer stays as it began. An output that is meant to be fixed may "
-            "stay so. Where no output of a module has a gradient, the\n"
-            "run is refused (PD612)."
+            "The layers that compute an output are trained by that output's gradient. An output that was detached, or computed in numpy or "
+            "under `torch.no_grad()`, has no gradient; a layer that only this output uses keeps its initial weights. If the output is meant "
+            "to be fixed, nothing needs to change. If no output of a module has a gradient, the run is refused (PD612)."
         ),
     ),
     Entry(
@@ -115,9 +108,8 @@ ENTRIES: tuple[Entry, ...] = (
         "module `{model}` should return {expected}, found {found}",
         label="declared here",
         reason=(
-            "A module from Python is called with its arguments by position, tensors [batch, *axes], and returns one "
-            "tensor\n"
-            "likewise; for a record a mapping by name, or a tuple in the order of the signature."
+            "A module from Python is called with its arguments by position, as tensors [batch, *axes]. It returns one tensor of that form. "
+            "For a record it returns a mapping by name, or a tuple in the order of the signature."
         ),
     ),
     Entry(
@@ -134,9 +126,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="declared here",
         notes=("arguments are given by position, tensors [batch, *axes], a single real number as [batch, 1]",),
         reason=(
-            "The module raised an error when it was called. Its inputs are those of the signature, by position, "
-            "tensors\n"
-            "[batch, *axes], a single real number as [batch, 1]."
+            "The module raised an error when it was called. Its inputs are those of the signature, by position, as tensors [batch, *axes]; a "
+            "single real number is a tensor [batch, 1]."
         ),
     ),
     Entry(
@@ -144,7 +135,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`{name}` is given from Python, and is no model of the spec",
         notes=("the models are {names}",),
         help=("did you mean `{near}`?",),
-        reason="`models={NAME: module}` names a model of the spec.",
+        reason="`models={NAME: module}` has to name a model of the spec.",
     ),
     Entry(
         "PD750",
@@ -152,9 +143,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("its options are {names}", "`{name}` is an argument of `pdual.load`{of_load:.0}"),
         help=("did you mean `{near}`?",),
         reason=(
-            "`solve` takes the options of `pdual run`: `out`, `device`, `precision`, `compile`, `seed`, `threads`, "
-            "`resume`, `quick`, `budget` (in seconds), `limit`\n"
-            "and `initial`. What makes another problem (parameters, data, models, duals) is an argument of "
+            "`solve` takes the options of `pdual run`: `out`, `device`, `precision`, `compile`, `seed`, `threads`, `resume`, `quick`, "
+            "`budget` (in seconds), `limit` and `initial`. Arguments that change the problem (parameters, data, models, duals) belong to "
             "`pdual.load`."
         ),
     ),
@@ -163,7 +153,7 @@ ENTRIES: tuple[Entry, ...] = (
         "there is no {what} `{name}`",
         notes=("there are {names}",),
         help=("did you mean `{near}`?",),
-        reason="Models, splits and data sets are called from Python by the names that the spec gives them.",
+        reason="Python uses the names that the spec gives to models, splits and data sets.",
     ),
     Entry(
         "PD752",
@@ -174,9 +164,6 @@ ENTRIES: tuple[Entry, ...] = (
         "PD753",
         "`{call}` lacks {missing}",
         notes=("it reads {names}",),
-        reason=(
-            "New rows are given by field or argument, all of the same number of rows: as tensors, arrays, or lists of "
-            "texts."
-        ),
+        reason="New rows are given by field or argument, with the same number of rows for each, as tensors, arrays or lists of texts.",
     ),
 )

@@ -49,12 +49,10 @@ ENTRIES: tuple[Entry, ...] = (
         help=("correct these rows or leave them out, or declare a wider range",),
         severity=Severity.WARNING,
         reason=(
-            "With a row's own numbers in it, the constraint asks for something that no model can give: its outputs "
-            "have declared ranges, and nothing within them meets it. Training cannot help,\n"
-            "and the multipliers of such rows grow to the cap, where they disturb their neighbours. Mostly the rows "
-            "are wrong (a unit, a sign, a value typed twice) or the range is narrower than\n"
-            "what is meant. The run goes on; `pdual bounds --rows` counts the rows by part. Where a row has very many "
-            "entries, the run looks at some rows alone and says at how many."
+            "With this row's numbers, no model can satisfy the constraint: outputs have declared ranges, and no value within them meets it. "
+            "Training cannot help, and the multipliers of such rows grow to the cap, where they disturb other rows. Most often the rows are "
+            "wrong (a unit, a sign, a value typed twice) or the declared range is too narrow. The run goes on. `pdual bounds --rows` counts "
+            "such rows by part. Where a row has very many entries, the run checks a sample of the rows and reports how many."
         ),
     ),
     Entry(
@@ -123,9 +121,9 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("keep the row inside: `1 / max(y, 1e-6)`, a filter `where`, or leave the row out",),
         reason=(
-            "The bound of a constraint divides by a field that is 0 in this row, takes its logarithm, or is larger "
-            "than any number; or weights are no longer finite. A row with an infinite bound would count\n"
-            "as one that meets the constraint. The row and its numbers are told."
+            "The bound of a constraint is not finite in this row: it divides by a field that is 0, takes the logarithm of one, or overflows; "
+            "or the weights are no longer finite. A row with an infinite bound would count as satisfied. The message names the row and its "
+            "numbers."
         ),
     ),
 )

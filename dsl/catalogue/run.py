@@ -20,9 +20,8 @@ ENTRIES: tuple[Entry, ...] = (
             "bound the gradient with `clip = 1.0` in `descent`, or lower its `lr`",
         ),
         reason=(
-            "The loss became NaN or infinite. Often a step was too large (lower `lr`, set `clip`), or an expression "
-            "leaves\n"
-            "its domain on some row, which the message names."
+            "The loss became NaN or infinite. Often a step was too large (lower `lr`, or set `clip`), or an expression leaves its domain on "
+            "some row, which the message names."
         ),
     ),
     Entry(
@@ -35,7 +34,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD603",
         "problem `{problem}` has nothing to minimise",
         notes=("there is no objective, and no constraint is imposed",),
-        reason="After `--minimize none` and `--dual none` nothing is left to train for.",
+        reason="After `--minimize none` and `--dual none` there is neither an objective nor a constraint to train for.",
     ),
     Entry(
         "PD604",
@@ -43,8 +42,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a run is resumed with the spec, data, settings and seed it was started with",),
         help=("use `--init` to start a new run from these weights",),
         reason=(
-            "A checkpoint is gone on with by the same problem: what the spec says (comments and layout aside), its "
-            "data, settings and seed are compared."
+            "A run resumes from a checkpoint of the same problem. The spec (without comments and layout), the data, the settings and the seed "
+            "are compared."
         ),
     ),
     Entry(
@@ -65,7 +64,7 @@ ENTRIES: tuple[Entry, ...] = (
             "a mean over no rows is not a number, and the objective is a mean over all groups",
         ),
         help=("leave such groups out of the data, or write the mean as a sum over a count that is never 0",),
-        reason="A mean over a group is not a number where the group has no rows that count. The group is named.",
+        reason="A mean over a group is not a number if no row of the group counts. The message names the group.",
     ),
     Entry(
         "PD607",
@@ -76,12 +75,10 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("leave `members` out of `descent`: batches are of whole groups then",),
         reason=(
-            "With `members` a batch takes some rows of every group, drawn apart for every filter. Where two indices of"
-            " a mean keep the same row, pairs of a row with itself\n"
-            "are a larger share of the pairs of a part than of those of the whole group, so the mean would be biased; "
-            "so it would be where filters of two means keep some of\n"
-            "the same rows and not all. Filters that keep no row in common, as `a.solved` and `not b.solved`, are told"
-            " without a bias."
+            "With `members`, a batch takes some rows of every group, sampled separately for every filter. If two indices of a mean keep the "
+            "same row, pairs of a row with itself have a larger share of the pairs in a sample than in the whole group, so the mean would be "
+            "biased. The same holds if the filters of two means share some rows but not all. Filters that share no row, such as `a.solved` "
+            "and `not b.solved`, give an unbiased mean."
         ),
     ),
     Entry(
@@ -90,13 +87,13 @@ ENTRIES: tuple[Entry, ...] = (
         label="this average",
         notes=("a mean over no rows is not a number",),
         help=("change its `where`, or leave the constraint out with `--dual NAME=none`",),
-        reason="A mean over all rows is not a number where its filter keeps none of them.",
+        reason="A mean over all rows is not a number if its filter keeps no row.",
     ),
     Entry(
         "PD620",
         "`{path}` is not the folder of a run",
         notes=("it has no `{file}`",),
-        reason="A run's folder holds `run.json`.",
+        reason="The folder of a run holds a file `run.json`.",
     ),
     Entry(
         "PD621",
@@ -108,25 +105,25 @@ ENTRIES: tuple[Entry, ...] = (
         "PD622",
         "`{path}` already holds a run",
         help=("go on with it with `--resume`, or name another folder with `--out`",),
-        reason="A run is never overwritten.",
+        reason="pdual never overwrites a run.",
     ),
     Entry(
         "PD623",
         "`{path}` has no checkpoint to go on from",
         notes=("a checkpoint is written during the run and when it ends",),
-        reason="The run was ended before its first checkpoint.",
+        reason="The run ended before its first checkpoint was written.",
     ),
     Entry(
         "PD624",
         "`{path}` cannot be written: {reason}",
         notes=("the last state that was saved is kept in `{saved}`; `--resume` goes on from it",),
-        reason="The folder cannot be written to.",
+        reason="pdual cannot write to the folder.",
     ),
     Entry(
         "PD625",
         "another process is at work in `{path}`",
         help=("wait for it to end, or name another folder with `--out`",),
-        reason="Two processes that write one folder would mix two runs. The lock goes when the other process ends.",
+        reason="Two processes that write to one folder would mix two runs. The folder is free again when the other process ends.",
     ),
     Entry(
         "PD626",
@@ -137,8 +134,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("name another folder with `--out`",),
         reason=(
-            "A run begins in a folder that is new or empty, so that nothing of yours is replaced or removed. "
-            "`run.json` tells a folder that pdual wrote from any other."
+            "A run begins in a folder that is new or empty, so that it replaces or removes none of your files. pdual recognises its own "
+            "folders by their `run.json`."
         ),
     ),
     Entry(
@@ -147,8 +144,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("pdual replaces its own pages and figures, as it wrote them, and nothing else",),
         help=("move it away, or name another place with `--out`",),
         reason=(
-            "Pages, figures and exported programs are replaced where pdual wrote them and nobody changed them since; "
-            "every other file stays. `predict` and `score` replace a file with `--replace`."
+            "pdual replaces pages, figures and exported programs that it wrote and that nobody has changed since. It never replaces another "
+            "file. `predict` and `score` replace a file with `--replace`."
         ),
     ),
     Entry(
@@ -157,8 +154,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a run is written into its folder and read from it",),
         help=("put there what the link leads to",),
         reason=(
-            "A file of a run is a link. What is written would land elsewhere, and what is read would not be what was "
-            "sent."
+            "A file of a run is a link. Writing to it would change a file elsewhere, and reading it would read a file that is not part of the "
+            "run."
         ),
     ),
     Entry(
@@ -169,8 +166,8 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         help=("name the file: `--trained-on {name}=FILE`",),
         reason=(
-            "The record of a run says where its data lie. That is believed of runs that you made on this machine; one "
-            "from elsewhere reads what lies in its folder, and what you name with `--trained-on`."
+            "The record of a run names the files of its data. pdual trusts these names for runs that you made on this machine. For a run from "
+            "elsewhere it reads only files in the run's folder and files that you name with `--trained-on`."
         ),
     ),
     Entry(
@@ -179,8 +176,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("an objective outside a block is added to those of blocks, and there is none",),
         help=("write `over r in DATA {{ minimize ... }}`",),
         reason=(
-            "Training goes over the rows of a data set that a block or an average names. A penalty on weights, such as\n"
-            "`minimize squared_norm(f)`, is added to what is minimised there."
+            "Training goes over the rows of a data set that a block or an average names. A penalty on weights, such as `minimize "
+            "squared_norm(f)`, is added to the objective of these rows."
         ),
     ),
     Entry(
@@ -188,24 +185,20 @@ ENTRIES: tuple[Entry, ...] = (
         "model `{model}` has no architecture, and none was given from Python",
         label="declared without an architecture",
         help=("write `= mlp(...)`, or load the spec from Python with `models={{'{model}': module}}`",),
-        reason="The spec leaves this model open, so its module is given from Python.",
+        reason="The spec declares this model without an architecture, so its module has to be given from Python.",
     ),
     Entry(
         "PD630",
         "there is no device `{device}` on this machine",
         help=("use `--device cpu`",),
-        reason="PyTorch sees no such device.",
+        reason="PyTorch finds no such device on this machine.",
     ),
     Entry(
         "PD660",
         "claim `{claim}` does not hold: a counterexample was found",
         notes=("the case is in `{file}`",),
         help=("what the compiler claims is wrong here: a bug in pdual, or in a package that it uses",),
-        reason=(
-            "`pdual verify` attacks what the compiler claims with made-up rows and numbers, and found a case where a "
-            "claim\n"
-            "is false."
-        ),
+        reason="`pdual verify` tests the compiler's claims on generated rows and numbers. It found a case where a claim is false.",
     ),
     Entry(
         "PD670",
@@ -215,9 +208,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("what comes of it says nothing about the model that it stands in for",),
         help=("for the whole, {whole}",),
         reason=(
-            "In a quick run on a sample, what a model is built on may not be on this machine either. A small one "
-            "stands in for it, which is made on the spot, kept in the cache and\n"
-            "the same for the same texts. A folder that is named and not there is refused as in any run."
+            "In a quick run on a sample, the pretrained model that a model is built on may be missing from this machine. A small stand-in "
+            "then replaces it. pdual makes the stand-in on the spot and keeps it in the cache; the same texts give the same stand-in. A "
+            "folder that the spec names and that does not exist is an error, as in any run."
         ),
     ),
     Entry(
@@ -225,9 +218,8 @@ ENTRIES: tuple[Entry, ...] = (
         "`{name}` does not hold on `{data}.{split}`: {found}",
         label="was expected of the run",
         reason=(
-            "A statement of the spec about the trained problem is not true. See the verdict for the families and rows "
-            "that\n"
-            "are not met, and docs on why a run does not get feasible."
+            "A statement that the spec makes about the trained problem with `expect` is false. The verdict lists the constraints and rows "
+            "that are violated; the page on infeasible runs explains the usual causes."
         ),
     ),
     Entry(
@@ -236,14 +228,17 @@ ENTRIES: tuple[Entry, ...] = (
         label="is expected of a whole run",
         severity=Severity.WARNING,
         notes=("a `--quick` run has fewer rows and steps, so it is not held to it",),
-        reason="The same as PD650 after a quick run, which is not held to it.",
+        reason=(
+            "A statement of `expect` is false after a quick run. It would be an error (PD650) after a whole run; a quick run does not have to "
+            "satisfy it."
+        ),
     ),
     Entry(
         "PD661",
         "the budget of {budget} was spent before anything was trained",
         notes=("what a source prepares and keeps in the cache is not prepared again",),
         help=("give it more time with `--budget`, or fewer rows with `--limit`",),
-        reason="Rows are prepared before anything is trained, and the time that `--budget` allows was over by then.",
+        reason="Rows are prepared before training starts. Their preparation took all the time that `--budget` allows.",
     ),
     Entry(
         "PD662",
@@ -251,6 +246,6 @@ ENTRIES: tuple[Entry, ...] = (
         label="too large for this machine",
         notes=("that is {count} numbers, with what training keeps of each",),
         help=("make it smaller, or run on a machine with more memory",),
-        reason="What is asked for would not fit into the memory that is free on this machine.",
+        reason="The computation needs more memory than is free on this machine.",
     ),
 )

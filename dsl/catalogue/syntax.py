@@ -129,25 +129,23 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("{cause}",),
         help=("save it as UTF-8",),
         reason=(
-            "Specs are text in UTF-8. A byte that cannot be in such a text is in the file: it is of another encoding "
-            "(save\n"
-            "it as UTF-8), or no text at all."
+            "A spec is a text in UTF-8. The file holds a byte that UTF-8 does not allow. Either it is saved in another encoding (save it as "
+            "UTF-8), or it is not a text."
         ),
     ),
     Entry(
         "PD032",
         "the spec is too large: {size} characters, the limit is {limit}",
         reason=(
-            "A problem as it stands in a paper takes a page; a file of millions of characters is data. Data belong in "
-            "files\n"
-            "that `data` and `given` read."
+            "A problem as it stands in a paper takes a page. A file of millions of characters is data. Data belong in files, which `data` and "
+            "`given` read."
         ),
     ),
     Entry(
         "PD033",
         "brackets are nested more than {limit} deep",
         label="the first that is",
-        reason="Brackets are nested deeper than any formula that people read. Take the inner parts out with `let`.",
+        reason="Brackets are nested deeper than in any formula that people read. Give the inner parts names with `let`.",
     ),
     Entry(
         "PD034",
@@ -155,9 +153,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("every `+` of a long chain counts",),
         help=("take a part of it out with `let`",),
         reason=(
-            "An expression is nested so deep that it was hardly written by hand. Long sums are `sum[i in SET](...)`; "
-            "parts\n"
-            "are taken out with `let`."
+            "The expression is nested deeper than people write by hand. Write long sums as `sum[i in SET](...)`, and give parts names with "
+            "`let`."
         ),
     ),
     Entry(
@@ -178,12 +175,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a line ends with LF, CR LF or CR",),
         help=("remove it",),
         reason=(
-            "A line ends with LF, CR LF or CR, and with nothing else; so does a comment. Some editors show more "
-            "characters as the end of a\n"
-            "line (U+2028, a form feed), and some characters turn the direction of writing: then what stands in a "
-            "comment seems to\n"
-            "be a statement, or the other way round. A comment holds no such character, and a text none that turns the"
-            " direction."
+            "A line, and a comment on it, ends with LF, CR LF or CR only. Some editors end a line at other characters too (U+2028, a form "
+            "feed), and some characters reverse the direction of writing. With them, a comment can look like a statement, or a statement like "
+            "a comment. So no comment may hold a character of the first kind, and no text one of the second."
         ),
     ),
     Entry(

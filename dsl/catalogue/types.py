@@ -163,13 +163,13 @@ ENTRIES: tuple[Entry, ...] = (
         "PD240",
         "parameter `{name}` should be {type}, found `{found}`",
         label="declared here",
-        reason="A value of `--set` (or of `params`) is not of the type of the parameter's default.",
+        reason="A value of `--set` (or of `params`) does not have the type of the parameter's default.",
     ),
     Entry(
         "PD241",
         "parameter `{name}` should be in [{low}, {high}], found {found}",
         label="declared here",
-        reason="A value of `--set` (or of `params`) lies outside the range that the spec declares.",
+        reason="A value of `--set` (or of `params`) lies outside the range that the spec declares for the parameter.",
     ),
     Entry(
         "PD242",
@@ -261,14 +261,14 @@ ENTRIES: tuple[Entry, ...] = (
         "argument `{name}` needs a type",
         label="no type",
         help=("write `{name}: real`",),
-        reason="Arguments have types, which calls are checked against.",
+        reason="The signature declares the type of each argument. A call has to give values of these types.",
     ),
     Entry(
         "PD267",
         "model `{name}` needs the type of its output",
         label="no output",
         help=("write `-> TYPE` after the arguments",),
-        reason="Outputs have types, which uses are checked against.",
+        reason="The signature declares the type of each output. An output can be used as that type only.",
     ),
     Entry("PD268", "an output should have a known width, found `_`", label="`_` is for inputs"),
     Entry("PD269", "a range bounds an output, a field or a parameter, not an argument", label="not here"),
@@ -328,11 +328,9 @@ ENTRIES: tuple[Entry, ...] = (
         "rows of `{data}` are asked about in groups only, and new rows alone cannot be predicted or scored",
         label="only over groups",
         reason=(
-            "`over group` asks something of a group of rows: a mean over them, the largest of them. Where a spec asks "
-            "nothing of\n"
-            "single rows, a file of new rows has no predictions or multipliers of its own: which rows share a group is"
-            " part of the\n"
-            "question. Add a block over the rows, with a metric if nothing else, and they can be predicted."
+            "`over group` states something of a group of rows, such as a mean over them or the largest of them. A spec without a block over "
+            "single rows cannot evaluate a file of new rows, because it depends on which rows share a group. Add a block over the rows, if "
+            "only with a metric, and new rows get predictions."
         ),
     ),
     Entry(
@@ -340,13 +338,13 @@ ENTRIES: tuple[Entry, ...] = (
         "nothing in this block says how long `{axis}` is",
         label="along this axis",
         help=("call the model whose output has it in the same block",),
-        reason="A ragged axis gets its length from the output of a model on the same row.",
+        reason="The length of a ragged axis is the length of a model's output on the same row.",
     ),
     Entry(
         "PD295",
         "`{data}` is grouped by `{one}` already, and a batch cannot be of whole groups by `{other}` too",
         label="by another field",
-        reason="A batch is made of whole groups, and can be of whole groups by one field only.",
+        reason="A batch is made of whole groups. It can keep the groups of one field only.",
     ),
     Entry(
         "PD296",
@@ -366,8 +364,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="reads the text `{name}`",
         help=("list what it can be: `set NAME = {{ ... }}`, and the field `{name}: NAME`",),
         reason=(
-            "A text is for a model that reads it. What a field says in a few words is a member of a set: it can be "
-            "compared, indexed and summed over."
+            "A text is an input for a model that reads text. Declare a field with a few possible words as a member of a set: members can be "
+            "compared, used as an index and summed over."
         ),
     ),
     Entry(

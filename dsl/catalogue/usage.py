@@ -10,7 +10,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD700",
         "{message}",
         help=("`{command} --help` shows what there is",),
-        reason="An option or an argument of the command is not one it takes.",
+        reason="The command does not take this option or argument.",
     ),
     Entry(
         "PD701",
@@ -28,39 +28,42 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "PD703",
         "`{file}` cannot be read: {reason}",
-        reason="The operating system would not let the file be read.",
+        reason="The operating system refused to read the file.",
     ),
     Entry(
         "PD704",
         "`{option}` takes {expected}, found `{found}`",
-        reason="The value of an option is not of the form it takes.",
+        reason="The value does not have the form that the option takes.",
     ),
     Entry(
         "PD705",
         "multipliers cannot be held as `{kind}`",
         notes=("the kinds are {kinds}",),
         help=("did you mean `{near}`?",),
-        reason="Multipliers are `pointwise`, `shared`, `hybrid`, `learned`, `penalty` or `none`.",
+        reason=(
+            "The kinds of dual that come with pdual are `pointwise`, `shared`, `hybrid`, `learned`, `penalty` and `none`. Other packages can "
+            "register more."
+        ),
     ),
     Entry(
         "PD706",
         "`--dual` names `{family}`, which is no constraint of the spec",
         notes=("the constraints are {families}",),
         help=("did you mean `{near}`?",),
-        reason="`--dual FAMILY=KIND` names a constraint of the spec.",
+        reason="`--dual FAMILY=KIND` has to name a constraint of the spec.",
     ),
     Entry(
         "PD707",
         "`--data` names `{name}`, which is no data set of the spec",
         notes=("the data sets are {names}",),
         help=("did you mean `{near}`?",),
-        reason="`--data NAME=FILE` names a data set of the spec.",
+        reason="`--data NAME=FILE` has to name a data set of the spec.",
     ),
     Entry(
         "PD708",
         "there is no file `{file}` for the data set `{name}`",
         help=("did you mean `{near}`?",),
-        reason="Files on the command line are relative to the current folder.",
+        reason="A file on the command line is relative to the current folder.",
     ),
     Entry(
         "PD709",
@@ -79,12 +82,12 @@ ENTRIES: tuple[Entry, ...] = (
         "PD712",
         "`{spec}` is a shipped spec, which is not rewritten",
         help=("name a file or a folder",),
-        reason="Shipped specs are rewritten where their file is named only.",
+        reason="pdual rewrites a shipped spec only if you name its file.",
     ),
     Entry(
         "PD713",
         "`{file}` cannot be written: {reason}",
-        reason="The operating system would not let the file be written.",
+        reason="The operating system refused to write the file.",
     ),
     Entry(
         "PD714",
@@ -104,14 +107,14 @@ ENTRIES: tuple[Entry, ...] = (
         "`--know` names `{name}`, which is no constant that may be given",
         notes=("these may be: {names}",),
         help=("did you mean `{near}`?",),
-        reason="`pdual bounds` takes constants that the theory names, and no others.",
+        reason="`pdual bounds` takes the constants that the theory names, and no others.",
     ),
     Entry(
         "PD717",
         "the system does nothing with `{file}`: {reason}",
         reason=(
-            "The operating system refused: a name that is too long, a folder that may not be entered, a disk that "
-            "fails, too many open files."
+            "The operating system refused the operation: the name is too long, the folder may not be entered, the disk fails, or too many "
+            "files are open."
         ),
     ),
     Entry(
@@ -123,9 +126,8 @@ ENTRIES: tuple[Entry, ...] = (
             "declare it without a source: `data {name} {{ ... }}`",
         ),
         reason=(
-            "`digits`, `mnist` and `power.demands` bring or draw rows of their own, and read no file in place of them."
-            " Rows\n"
-            "that were given and not read would be a run on other data than was meant."
+            "`digits`, `mnist` and `power.demands` bring or generate their own rows, and read no file in their place. If pdual ignored the "
+            "rows that you gave, the run would use other data than you intended."
         ),
     ),
     Entry(
@@ -134,56 +136,55 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("they are no function of a row, so only the rows that were trained on have them",),
         help=("run with `--dual learned`",),
         reason=(
-            "Multipliers of a table or a vector belong to the rows they were trained on; a network's are a function of"
-            " the\n"
-            "row."
+            "Multipliers in a table or a vector belong to the rows that they were trained on. The multipliers of a network are a function of "
+            "the row, so new rows have them too."
         ),
     ),
     Entry(
         "PD731",
         "`--data` has to say of which data set the rows are: {names}",
         help=("write `--data NAME=FILE`",),
-        reason="A problem with several data sets is asked of which of them the new rows are.",
+        reason="A problem has several data sets, so the command needs to know which of them the new rows belong to.",
     ),
     Entry(
         "PD732",
         "model `{model}` holds a vector for every train row, and none for a new one",
         help=("give it an architecture that reads the row, such as `mlp(hidden = [128])`",),
-        reason="`free` outputs are numbers of their own for every train row, so a new row has none.",
+        reason="`free` outputs are separate numbers for every train row, so a new row has none.",
     ),
     Entry(
         "PD733",
         "no held-out row has a multiplier in this run",
         notes=("rows of `{split}` are none, or have none",),
         help=("run with `--dual learned`, and a split of rows that are not trained on",),
-        reason="Rows are ranked by their multipliers, and held-out rows have some where a network gives them.",
+        reason="Rows are ranked by their multipliers. Held-out rows have multipliers only if a network gives them.",
     ),
     Entry(
         "PD734",
         "groups of {size} rows cannot be taken from the {rows} rows of `{split}`",
         help=("choose another `--size`",),
-        reason="A group is as many rows as are left out together, and the split has fewer.",
+        reason="A group is a number of rows that are left out together. The split has fewer rows than that.",
     ),
     Entry(
         "PD735",
         "`{package}`, which programs are exported with, is not installed",
         help=("`pip install 'pdual[export]'`",),
-        reason="Exporting to ONNX is an optional dependency.",
+        reason="The packages for the export to ONNX are optional dependencies.",
     ),
     Entry(
         "PD736",
         "`{program}` cannot be written as {format}",
         severity=Severity.WARNING,
         notes=("{reason}",),
-        reason="The exporter has no counterpart of something in the program. The other format was written all the same.",
+        reason="The exporter has no counterpart for an operation of the program. The other format was still written.",
     ),
     Entry(
         "PD737",
         "`{package}`, which writes logs for TensorBoard, is not installed",
         help=("`pip install 'pdual[tensorboard]'`",),
         reason=(
-            "Logs for TensorBoard are written by an optional dependency. The run's own `log.jsonl` holds the same "
-            "numbers without it."
+            "The package that writes logs for TensorBoard is an optional dependency. The run's own `log.jsonl` holds the same numbers without "
+            "it."
         ),
     ),
     Entry(
@@ -191,9 +192,8 @@ ENTRIES: tuple[Entry, ...] = (
         "`{family}` bounds an average, whose one multiplier cannot be `{kind}`",
         help=("write `--dual {family}=shared`, `penalty` or `none`",),
         reason=(
-            "A constraint on an average is one statement about all rows, so it has one multiplier and no table or "
-            "network of them.\n"
-            "`--dual pointwise` and the like, without a name, leave it `shared`."
+            "A constraint on an average is one statement about all rows. It has one multiplier, so a table or a network of multipliers does "
+            "not apply. `--dual pointwise` and the like, without the name of a constraint, leave it `shared`."
         ),
     ),
     Entry(
@@ -201,8 +201,8 @@ ENTRIES: tuple[Entry, ...] = (
         "`{other}` is not the problem that was run in `{run}`: {subject} differ",
         help=("leave out the spec, `--set` and `--dual`: those of the run are taken",),
         reason=(
-            "What is measured in a run, or compared between two, is about the problem that was run: its sets, "
-            "constraints, objective and models."
+            "A measurement in a run, or a comparison of two runs, refers to the problem that was run: its sets, constraints, objective and "
+            "models."
         ),
     ),
     Entry(
@@ -210,21 +210,21 @@ ENTRIES: tuple[Entry, ...] = (
         "`{run}` solved another problem than the runs that are held against it: {subject} differ",
         help=("name a run of the same spec, parameters and data; how multipliers are held may differ",),
         reason=(
-            "Multipliers are compared row by row and constraint by constraint, which says something only where both "
-            "runs minimised the same objective under the same constraints on\n"
-            "the same rows. A parameter that only shapes the multipliers, such as a network's width, may differ."
+            "Multipliers are compared row by row and constraint by constraint. The comparison is meaningful only if both runs minimised the "
+            "same objective under the same constraints on the same rows. Parameters that only change how multipliers are represented, such as "
+            "a network's width, may differ."
         ),
     ),
     Entry(
         "PD790",
         "`{found}` is no code of a diagnostic",
         help=("did you mean `{near}`?",),
-        reason="Codes are `PD` and three digits, as diagnostics print them in brackets.",
+        reason="A code is `PD` and three digits, as diagnostics print it in brackets.",
     ),
     Entry(
         "PD791",
         "`{option}` does not go with {other}",
         help=("leave one of them out",),
-        reason="Two options ask for different outputs, or one is given where it says nothing.",
+        reason="Two options ask for different outputs, or an option has no effect together with the other.",
     ),
 )

@@ -3,6 +3,8 @@
 Without |.| inside the supremum: the uniform rates hold with it on either side, and contraction then costs no factor 2. A loss of Lipschitz constant
 L in K predictions has at most sqrt 2 L times the complexity of the predictions with a sign for each of them (Maurer, "A vector-contraction inequality for
 Rademacher complexities", 2016; without the root for K = 1), and never more than half the width of its range.
+
+They enter Assumptions 1 and 7 of Boero, Nixon and Ribeiro by "Derivation of Uniform Convergence Rates from Rademacher Complexity".
 """
 
 from __future__ import annotations

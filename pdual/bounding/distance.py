@@ -1,4 +1,7 @@
-"""nuPhi against a pointwise run: how far learned multipliers are from those that a table found for the same rows."""
+"""nuPhi against a pointwise run: how far learned multipliers are from those that a table found for the same rows.
+
+nuPhi is the distance of Assumption 2 of Boero, Nixon and Ribeiro.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The classes that multipliers of a run are from, and their complexities on its train rows."""
+"""The classes that multipliers of a run are from, and their complexities on its train rows.
+
+Their complexity is that of Assumption 7 of Boero, Nixon and Ribeiro.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The Slater margin on the data of a run: by how much a trained predictor meets every constraint on every row."""
+"""The Slater margin on the data of a run: by how much a trained predictor meets every constraint on every row.
+
+The margin is s of Assumption 6 (strict Slater condition) of Boero, Nixon and Ribeiro.
+"""
 
 from __future__ import annotations
 

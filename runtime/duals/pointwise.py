@@ -1,4 +1,7 @@
-"""``pointwise(cap = G)``: one number per row and constraint, a table."""
+"""``pointwise(cap = G)``: one number per row and constraint, a table.
+
+The update is the pointwise dual update of Boero, Nixon and Ribeiro, "Implementation Details": lam_n <- clip(lam_n + rho g_n, 0, G).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Step 4 of Algorithm 1: multipliers held by weights phi are fitted to their targets."""
+"""Multipliers that are a function of weights phi are fitted to their ascent targets.
+
+The targets, their smoothing and the fit are "Dual ascent targets" and "Projection onto Lambda_Phi" of Algorithm 1 (Boero, Nixon and Ribeiro).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The step of the multipliers: lam <- clip(lam + rho u), where u is what the ascent follows in place of the residuals g."""
+"""The step of the multipliers: lam <- clip(lam + rho u), where u is what the ascent follows in place of the residuals g.
+
+With u = g it is the ascent target of Algorithm 1 (Boero, Nixon and Ribeiro).
+"""
 
 from __future__ import annotations
 

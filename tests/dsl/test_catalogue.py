@@ -9,20 +9,25 @@ from string import Formatter
 
 import pytest
 
-from pdual.dsl import catalogue
 from pdual.dsl.catalogue import CATALOGUE, Entry
 from pdual.dsl.catalogue.entry import ROLES
 
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = ("dsl", "compiler", "runtime", "packs", "pdual")
 CODE = re.compile(r'"(PD\d{3})"')
+WORDED = re.compile(r'\bEntry\(\s*"(PD\d{3})"')
 ROLE = re.compile(r'Label\([^"\n]*?, "(\w+)"\)')
+
+
+def wordings() -> list[Path]:
+    """The files of entries, of the core and of the packs."""
+    return [*(ROOT / "dsl" / "catalogue").glob("*.py"), *(ROOT / "packs").glob("*/declarations/diagnostics.py")]
 
 
 def sources() -> Iterator[str]:
     for layer in LAYERS:
         for file in sorted((ROOT / layer).rglob("*.py")):
-            if "catalogue" not in file.parts:
+            if file not in wordings():
                 yield file.read_text(encoding="utf-8")
 
 
@@ -52,19 +57,24 @@ def test_every_worded_code_is_in_use() -> None:
 
 
 def test_no_code_is_worded_twice() -> None:
-    groups = (
-        catalogue.syntax,
-        catalogue.names,
-        catalogue.types,
-        catalogue.ranges,
-        catalogue.duals,
-        catalogue.data,
-        catalogue.run,
-        catalogue.python,
-        catalogue.internal,
-    )
-    codes = [entry.code for group in groups for entry in group.ENTRIES]
-    assert len(codes) == len(set(codes))
+    codes = [code for file in wordings() for code in WORDED.findall(file.read_text(encoding="utf-8"))]
+    assert sorted(codes) == sorted(CATALOGUE)
+
+
+def test_a_reason_stands_in_the_catalogue_or_in_a_file_with_a_failing_spec() -> None:
+    shown = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "dsl" / "explanations").glob("*.md")}
+    assert set(shown) == {code for code, entry in CATALOGUE.items() if not entry.reason}
+    for code, text in shown.items():
+        assert text.count("\n```pdual\n") == 2, code
+
+
+@pytest.mark.parametrize("entry", [entry for entry in CATALOGUE.values() if entry.reason], ids=lambda entry: entry.code)
+def test_a_reason_is_whole_sentences(entry: Entry) -> None:
+    assert entry.reason[0].isupper() or entry.reason.startswith(("`", "pdual ")), entry.reason
+    assert entry.reason.endswith("."), entry.reason
+    assert "  " not in entry.reason
+    assert "\n" not in entry.reason
+    assert entry.reason.count("`") % 2 == 0
 
 
 def test_every_role_is_worded_somewhere() -> None:

@@ -9,7 +9,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD551",
         "`{split}` has {found} rows, and {asked} are asked for",
         label="named here",
-        reason="The split has fewer rows than the spec asks for.",
+        reason="The split has fewer rows than the spec requires.",
     ),
     Entry(
         "PD552",
@@ -18,11 +18,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("it is in `{text}`",),
         help=('write `template = "plain"`, which reads such a text letter by letter, or leave the row out',),
         reason=(
-            "A prompt holds what the tokenizer of a chat model reads as one of its special tokens: the end of a text, "
-            "or of a turn. Within the chat\n"
-            "template the model would take it for the template's own, so that a row could end its turn or begin "
-            "another one's. Answers, and\n"
-            "prompts of the plain template, are read letter by letter."
+            "A prompt holds a text that the tokenizer of a chat model reads as one of its special tokens, such as the end of a text or of a "
+            "turn. Within the chat template the model would take it for a part of the template, so a row could end its own turn or begin "
+            "another. Answers, and prompts of the plain template, are read letter by letter."
         ),
     ),
     Entry(
@@ -32,10 +30,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("it is in `{text}`",),
         help=("leave the row out, or take a base whose tokenizer has letters for it",),
         reason=(
-            "A text of the data came out as one of the tokenizer's special tokens, such as the one that ends an "
-            "answer, although it is read as plain letters. The special tokens of such a tokenizer\n"
-            "are words of its vocabulary like any other, or it has the same token for what it does not know and for "
-            "the end of a text. The model would be taught to end there."
+            "A text of the data became one of the tokenizer's special tokens, such as the token that ends an answer, although it is read as "
+            "plain letters. In such a tokenizer the special tokens are ordinary words of the vocabulary, or one token stands both for unknown "
+            "words and for the end of a text. Training would teach the model to stop there."
         ),
     ),
     Entry(
@@ -44,21 +41,21 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("looked for in {searched}",),
         help=("name a folder that holds the model, its tokenizer and their configuration, or a model of the hub",),
-        reason="The base of a language model is a folder, or a model of the hub, which is downloaded once.",
+        reason="The base of a language model is a folder, or a model of the Hugging Face hub, which is downloaded once.",
     ),
     Entry(
         "PD645",
         "`{package}`, which a language model needs, is not installed",
         label="needed here",
         help=("`pip install 'pdual[causal]'`",),
-        reason="Language models are an optional dependency.",
+        reason="The packages for language models are optional dependencies.",
     ),
     Entry(
         "PD646",
         "the tokenizer of `{base}` has no chat template",
         label='`template = "chat"` needs one',
         help=('write `template = "plain"`, which needs none',),
-        reason="A chat template says how a tokenizer writes turns of a conversation; base models have none.",
+        reason="A chat template says how a tokenizer writes the turns of a conversation. Base models have none.",
     ),
     Entry(
         "PD647",
@@ -66,7 +63,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="reads it",
         notes=("a constraint on its tokens would say nothing",),
         help=("leave such rows out of the data",),
-        reason="Tokens of an empty text are none, so nothing could be said about them.",
+        reason="An empty text has no tokens, so a constraint on its tokens would say nothing.",
     ),
     Entry(
         "PD648",
@@ -74,27 +71,27 @@ ENTRIES: tuple[Entry, ...] = (
         label="reads it",
         notes=("the model itself reads at most {context}", "the setting `max_tokens` is {asked}"),
         help=("raise `max_tokens` from {asked}, or leave such rows out of the data", "leave such rows out of the data"),
-        reason="A text longer than the model reads would be cut, and the constraint would be on another text.",
+        reason="A text longer than the model reads would be cut, and the constraint would apply to another text.",
     ),
     Entry(
         "PD649",
         "`{base}` has {found} layers, and `layers = {asked}` of them are to be trained",
         label="named here",
-        reason="Only as many layers can be trained as the model has.",
+        reason="A model has a fixed number of layers, and no more than these can be trained.",
     ),
     Entry(
         "PD653",
         "`{base}` is a run with {found} language models, and one is wanted",
         label="named here",
         help=("name a run whose spec has one model `causal_lm(...)`",),
-        reason="A run is a base by the weights of its one language model.",
+        reason="A run can be the base of a language model if its spec has exactly one language model. Its weights are then the base.",
     ),
     Entry(
         "PD654",
         "the saved weights were trained on top of others than those of `{base}`",
         label="named here",
         notes=("they were trained on top of `{saved}`, as it was then",),
-        reason="Saved weights are a difference from those of a base, so they need that base.",
+        reason="Saved weights are stored as a difference from the weights of a base, so they need that base.",
     ),
     Entry(
         "PD655",
@@ -102,9 +99,9 @@ ENTRIES: tuple[Entry, ...] = (
         label="one of its outputs is of every word of `{set}`",
         help=("write `set {set} = 0..{last}`, or set the parameter that its end is made of",),
         reason=(
-            "`logits: real[token, word]` and `logprobs: real[token, word]` have a number for every word of the "
-            "vocabulary, so the set has as many members as the\n"
-            "model's last layer has outputs (`vocab_size` of its configuration; its tokenizer may know fewer words)."
+            "`logits: real[token, word]` and `logprobs: real[token, word]` have one number for every word of the vocabulary. The set "
+            "therefore has as many members as the model's last layer has outputs (`vocab_size` of its configuration; the tokenizer may know "
+            "fewer words)."
         ),
     ),
     Entry(
@@ -113,16 +110,13 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("it is read in `{text}`",),
         help=("name a folder whose tokenizer and weights belong together",),
-        reason="The tokenizer knows more words than the model has vectors for: the two do not belong together.",
+        reason="The tokenizer knows more words than the model has vectors for, so the two do not belong together.",
     ),
     Entry(
         "PD664",
         "the chat template of `{base}` fails: {reason}",
         label="named here",
         help=('write `template = "plain"`, which needs none',),
-        reason=(
-            "The chat template of a tokenizer is a program of its own, which failed on a prompt, or took too long over"
-            " it."
-        ),
+        reason="The chat template of a tokenizer is a small program. It failed on a prompt, or took too long.",
     ),
 )

@@ -15,9 +15,8 @@ ENTRIES: tuple[Entry, ...] = (
             "the published cases are at {publisher}; put the `.m` file beside the spec and name it",
         ),
         reason=(
-            "`power.case(NAME)` looks for a file beside the spec, then in `$PDUAL_DATA/power`, then among the cases "
-            "that\n"
-            "come with pdual. The places looked at are listed."
+            "`power.case(NAME)` looks for a file beside the spec, then in `$PDUAL_DATA/power`, then among the cases that come with pdual. The "
+            "message lists these places."
         ),
     ),
     Entry(
@@ -26,9 +25,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         help=("{fix}",),
         reason=(
-            "The file is read as a MATPOWER case (version 2): assignments of matrices to fields of `mpc`. Nothing in "
-            "it is\n"
-            "executed, so cases that compute their tables are refused."
+            "The file is read as a MATPOWER case (version 2): assignments of matrices to fields of `mpc`. pdual does not execute the file, so "
+            "it refuses cases that compute their tables."
         ),
     ),
     Entry(
@@ -36,20 +34,20 @@ ENTRIES: tuple[Entry, ...] = (
         "`{file}` has no {tables}",
         label="named here",
         notes=("a MATPOWER case holds `baseMVA`, `bus`, `gen`, `branch` and `gencost`",),
-        reason="A case holds the tables `bus`, `gen`, `branch`, `gencost` and `baseMVA`.",
+        reason="A case holds the tables `bus`, `gen`, `branch` and `gencost`, and the number `baseMVA`.",
     ),
     Entry(
         "PD504",
         "`{table}` of `{file}` should have at least {expected} columns, {rows} {verb} {found}",
         label="named here",
-        reason="Columns of a case's tables are told by position, so rows that are short cannot be read.",
+        reason="The position of a column in a case's table gives its meaning. A row with too few columns cannot be read.",
     ),
     Entry(
         "PD505",
         "`{file}` should hold {expected}, found {found}",
         label="named here",
         notes=("{count} such entries",),
-        reason="An entry of the case is not what its column holds: not a number, not finite, or outside its range.",
+        reason="An entry of the case is not a valid value of its column: it is not a number, not finite, or outside the column's range.",
     ),
     Entry(
         "PD506",
@@ -63,7 +61,7 @@ ENTRIES: tuple[Entry, ...] = (
         "`{file}` should have one reference bus (type 3), found {found}",
         label="named here",
         help=("{fix}",),
-        reason="Angles are relative to one reference bus, which has type 3.",
+        reason="Voltage angles are relative to one reference bus, which has type 3.",
     ),
     Entry(
         "PD508",
@@ -76,47 +74,39 @@ ENTRIES: tuple[Entry, ...] = (
         "PD509",
         "{units} of `{file}` should have a polynomial cost of degree 2 at most, or a convex piecewise linear one, found {found}",
         label="named here",
-        reason="Costs are polynomials of degree 2 at most (model 2 of `gencost`); piecewise linear costs are not read.",
+        reason="A cost is a polynomial of degree 2 at most (model 2 of `gencost`). Piecewise linear costs are not read here.",
     ),
     Entry(
         "PD510",
         "`{file}` has {found} more than once in `{table}`",
         label="named here",
-        reason="Numbers of buses are their names, and are unique.",
+        reason="A bus is named by its number, so each number is used once.",
     ),
     Entry(
         "PD511",
         "{branches} of `{file}` should have an impedance, found r = x = 0",
         label="named here",
         help=("join the two buses, or give the branch a small reactance",),
-        reason=(
-            "A branch without an impedance would carry an unlimited current. Such branches are switches or couplers: "
-            "join\n"
-            "their buses."
-        ),
+        reason="A branch without an impedance would carry an unlimited current. Such a branch is a switch or a coupler: join its two buses.",
     ),
     Entry(
         "PD512",
         "{buses} of `{file}` cannot be reached from the reference bus",
         label="named here",
         help=("set the type of buses that are out of service to 4",),
-        reason=(
-            "Some buses are cut off from the reference bus by what is out of service. Each island would need a "
-            "reference of\n"
-            "its own."
-        ),
+        reason="Elements out of service cut some buses off from the reference bus. Each island would need a reference bus of its own.",
     ),
     Entry(
         "PD513",
         "`{file}` has {found} of `gencost` for {units} of `gen`",
         label="named here",
-        reason="`gencost` has one row for each generator, or two (active, then reactive).",
+        reason="`gencost` has one row for each generator, or two (active power, then reactive power).",
     ),
     Entry(
         "PD514",
         "`{file}` has no {element} in service",
         label="named here",
-        reason="Everything of this kind is out of service, so there is nothing to dispatch or to constrain.",
+        reason="Every element of this kind is out of service, so there is nothing to dispatch or to constrain.",
     ),
     Entry(
         "PD515",
@@ -125,9 +115,8 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("a demand without one is not kept, so this data set would take very long",),
         help=("a smaller spread keeps demands within what the grid can supply",),
         reason=(
-            "Rows are demands that have an optimal power flow. Where few drawn demands have one, the spread is larger "
-            "than\n"
-            "the grid can follow."
+            "Rows are random demands that have an optimal power flow. If few of the demands have one, the spread is larger than the grid can "
+            "supply."
         ),
     ),
     Entry(
@@ -136,7 +125,7 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("looked for {searched}",),
         help=("did you mean `{near}`?",),
-        reason="`power.demands(..., file = ...)` reads demands of your own, from a file beside the spec.",
+        reason="`power.demands(..., file = ...)` reads your own demands from a file beside the spec.",
     ),
     Entry(
         "PD517",
@@ -144,9 +133,8 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         help=('write it with `numpy.savez("{file}", load_re = ..., load_im = ...)`, in per unit',),
         reason=(
-            "A file of demands holds two arrays, `load_re` and `load_im`, one row for each demand and one column for "
-            "each\n"
-            "bus, in per unit."
+            "A file of demands holds two arrays, `load_re` and `load_im`. Each has one row for each demand and one column for each bus, in "
+            "per unit."
         ),
     ),
     Entry(
@@ -154,7 +142,7 @@ ENTRIES: tuple[Entry, ...] = (
         "the demands in `{file}` should be finite numbers, found others in {rows}",
         label="named here",
         notes=("{count} of {total} rows",),
-        reason="Demands with a NaN or an infinity are named by their rows.",
+        reason="The file holds demands with a NaN or an infinity. The message names their rows.",
     ),
     Entry(
         "PD519",
@@ -162,14 +150,14 @@ ENTRIES: tuple[Entry, ...] = (
         label="named here",
         notes=("{count} of {total} rows",),
         help=("leave these rows out, or raise `iterations` where the solver ran into it",),
-        reason="The rows named have no optimal power flow within the limits, so they have no optimum to compare with.",
+        reason="The rows named have no optimal power flow within the limits, so there is no optimum to compare with.",
     ),
     Entry(
         "PD520",
         "`{given}` should be a power grid, it lacks {missing}",
         label="used here",
         help=("declare it with `given {given} = power.case(...)`",),
-        reason="What works on power grids needs the sets and fields of one, which `power.case` brings.",
+        reason="Sources and functions for power grids need the sets and fields of a grid, which `power.case` provides.",
     ),
     Entry(
         "PD521",
@@ -178,11 +166,9 @@ ENTRIES: tuple[Entry, ...] = (
         notes=("the optimum may depend on {pronoun}",),
         help=("take {pronoun} out of the file where the optimum is meant without {pronoun}",),
         reason=(
-            "Optimal power flow here knows buses, units, branches and their costs. A table that a MATPOWER file holds "
-            "beside them (lines of direct\n"
-            "current, linear constraints `A`, `l` and `u`, reserves, interface limits) may change the optimum, so it "
-            "is not left out in silence. Names,\n"
-            "places, fuels and areas are no such tables."
+            "Optimal power flow in pdual covers buses, units, branches and their costs. A MATPOWER file may hold further tables "
+            "(direct-current lines, linear constraints `A`, `l` and `u`, reserves, interface limits) that change the optimum. They are not "
+            "ignored silently. Names, places, fuels and areas do not change the optimum and are ignored."
         ),
     ),
     Entry(
@@ -194,11 +180,9 @@ ENTRIES: tuple[Entry, ...] = (
             "declare `set piece` and `height, slope: real[gen, piece]`, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))`",
         ),
         reason=(
-            "A piecewise linear cost of a generator is the largest of some lines in its power: `height + slope * p`. A"
-            " spec that reads `c0`, `c1` and\n"
-            "`c2` alone would let such a generator run for nothing. It declares `set piece` and `height, slope: "
-            "real[gen, piece]` as well, as the shipped `opf` does, and adds\n"
-            "`max[k in piece](height[g, k] + slope[g, k] * re(s[g]))` to the cost of every generator."
+            "A piecewise linear cost of a generator is the largest of some lines in its power: `height + slope * p`. A spec that reads only "
+            "`c0`, `c1` and `c2` would give such a generator a cost of 0. Declare `set piece` and `height, slope: real[gen, piece]` as well, "
+            "as the shipped `opf` does, and add `max[k in piece](height[g, k] + slope[g, k] * re(s[g]))` to the cost of every generator."
         ),
     ),
     Entry(
@@ -212,12 +196,12 @@ ENTRIES: tuple[Entry, ...] = (
         "`power.completed` needs a unit at the reference bus of `{given}`, it has none",
         notes=("that unit's power closes the balance",),
         help=("make a bus with a unit the reference bus (type 3)",),
-        reason="The unit at the reference bus closes the balance.",
+        reason="The unit at the reference bus balances generation and demand.",
     ),
     Entry(
         "PD643",
         "`power.completed` needs the optimal power flow of the demand in `{given}`, it has none",
         notes=("a set point is completed by Newton steps around that optimum", "the solver says {status}"),
-        reason="A completed set point needs the optimum of the undisturbed demand as the point to start from.",
+        reason="A set point is completed by Newton steps that start from the optimum of the undisturbed demand, so that optimum is needed.",
     ),
 )

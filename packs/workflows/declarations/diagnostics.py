@@ -11,13 +11,13 @@ ENTRIES: tuple[Entry, ...] = (
         label="read here",
         notes=("its files are {files}",),
         help=("did you mean `{near}`?",),
-        reason="The folder of a data set has certain files; one is missing.",
+        reason="The folder of a data set has to hold certain files. One of them is missing.",
     ),
     Entry(
         "PD544",
         "`{field}` is declared with {declared} numbers, the embeddings of the texts have {found}",
         label="declared here",
-        reason="The width of the embeddings is that of the sentence encoder, and the spec declares another one.",
+        reason="The embeddings have the width of the sentence encoder. The spec declares another width.",
     ),
     Entry(
         "PD545",
@@ -27,7 +27,7 @@ ENTRIES: tuple[Entry, ...] = (
             "`pip install 'pdual[language]'`, or put `embeddings.npz` into `{folder}`: `sha1` and `embedding` of each text",
             "`pip install 'pdual[language]'`",
         ),
-        reason="Texts are embedded once by a sentence encoder, which is an optional dependency.",
+        reason="A sentence encoder embeds each text once. It is an optional dependency.",
     ),
     Entry(
         "PD546",
@@ -40,9 +40,8 @@ ENTRIES: tuple[Entry, ...] = (
             "name a folder that holds the model as `encoder`",
         ),
         reason=(
-            "The sentence encoder could not be loaded: it is not in the cache and cannot be downloaded, or the folder "
-            "named\n"
-            "holds none."
+            "The sentence encoder could not be loaded. Either it is not in the cache and cannot be downloaded, or the folder named does not "
+            "hold one."
         ),
     ),
 )
