@@ -105,11 +105,7 @@ class Solver:
             self._averages.multipliers.follow = method.multipliers()
         averaged = self._averages.data if self._averages is not None else ()
         #: Whose train rows an outer iteration passes over.
-        self._visited = [
-            training_set
-            for training_set in self._training_sets
-            if training_set.multipliers.active or training_set.name in averaged
-        ]
+        self._visited = [item for item in self._training_sets if item.multipliers.active or item.name in averaged]
         self._counted = {training_set.name for training_set in self._visited}
         self._models = problem.models
         formulas = {id(weight) for training_set in self._training_sets for weight in training_set.multipliers.weights()}
@@ -264,13 +260,8 @@ class Solver:
             return
         self._models.eval()
         with self._clock.phase("evaluation"):
-            self._look_at_averages(
-                {
-                    training_set.name: training_set.visit(())
-                    for training_set in self._training_sets
-                    if training_set.name in averages.data
-                }
-            )
+            averaged = [item for item in self._training_sets if item.name in averages.data]
+            self._look_at_averages({item.name: item.visit(()) for item in averaged})
 
     def _look_at_averages(self, passes: Mapping[str, EvaluationResult]) -> MeasuredAverages | None:
         """Take over passes over all train rows. Raises PD601 with the first row whose value is not finite, and PD608."""
