@@ -118,6 +118,8 @@ def test_saving_pauses_for_longer_where_it_takes_longer(monkeypatch: pytest.Monk
         nonlocal now
         now += 35.0
 
-    solve(made(KINDS["pointwise"]), Options(save=save, log=log, save_every=30.0, placement=Placement(precision="float64")))
+    solve(
+        made(KINDS["pointwise"]), Options(save=save, log=log, save_every=30.0, placement=Placement(precision="float64"))
+    )
     # Iterations end at 35, 80, 115 and 150, where the run ends; after ten seconds of saving come two hundred without.
     assert saved == [35.0, 150.0]
