@@ -14,7 +14,7 @@ from pdual.compiler.emit import Emission
 from pdual.compiler.graph import DataGraph, DualChoice, Graph, ObjectiveTerm, Weighted
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.norms import norm_weights
-from pdual.compiler.program import AveragePlan, DualPlan, Evaluation, Program, Strata
+from pdual.compiler.program import AveragePlan, DualPlan, Evaluation, Program, Strata, Term
 from pdual.compiler.rows import PartRows
 from pdual.dsl import typed
 from pdual.dsl.declarations.references import Settings
@@ -87,17 +87,7 @@ def _reads(weighted: Weighted, places: Mapping[Node, tuple[str, int]]) -> tuple[
     return tuple(places[mean] for mean in sorted(means, key=lambda mean: mean.identity))
 
 
-@record(frozen=True, slots=True)
-class FreeTerm:
-    """A term that needs no data: ``evaluate`` maps the models to a scaled number; where the term is the sum of c ||theta||^2
-    over models, ``norms`` holds c by model.
-    """
-
-    evaluate: nn.Module
-    norms: Mapping[str, float] | None
-
-
-def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[FreeTerm, ...]:
+def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> tuple[Term, ...]:
     """The terms that need no data."""
     constants = Constants(graph.knowns, graph.sizes)
     terms = []
@@ -106,7 +96,7 @@ def data_free_terms(graph: Graph, models: nn.ModuleDict, dtype: torch.dtype) -> 
         module = _WithoutRows(emission.finish(emission.dense(term.value) * (1.0 / term.scale)))
         weights = norm_weights(term.value, constants)
         scaled = None if weights is None else {name: weight / term.scale for name, weight in weights.items()}
-        terms.append(FreeTerm(module, scaled))
+        terms.append(Term(module, graph.objective_scale, scaled))
     return tuple(terms)
 
 

@@ -1,4 +1,4 @@
-"""What a node of the intermediate representation says besides its arguments, by the kind of its operation.
+"""The attributes of a node of the intermediate representation, by the kind of its operation.
 
 Named tuples, because equal nodes are found by their hashes, and walks read them tens of thousands of times.
 """

@@ -1,4 +1,4 @@
-"""Values that operations are asked for and do not have: ``log`` and roots of what may be negative, division by what may be 0.
+"""Arguments on which an operation may have no value: ``log`` and roots of what may be negative, division by what may be 0.
 
 Only what declared ranges tell is said: of a number that nothing is known of, nothing is.
 """

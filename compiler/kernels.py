@@ -1,4 +1,4 @@
-"""Torch functions that emission uses for what no single torch call says. Every one is traced as a leaf or built of torch calls."""
+"""Torch functions that emission uses where no single torch call does the work. Each is traced as a leaf or built of torch calls."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,6 +80,17 @@ class Program:
     def groups_by(self) -> str | None:
         """The field that the rows of a group share, where what has constraints is one."""
         return None if self.grouping is None else self.grouping.field
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units
+    = scaled times ``scale``. ``norms``: c by model where it is the sum of c ||theta||^2.
+    """
+
+    evaluate: Callable[[nn.ModuleDict], Tensor]
+    scale: float = 1.0
+    norms: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)

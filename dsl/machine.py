@@ -1,4 +1,4 @@
-"""The LALR(1) automaton: it takes tokens one by one, says what it would take, and can be wound back."""
+"""The LALR(1) automaton. It takes tokens one by one, lists the tokens that it would accept, and can be reset to an earlier state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run that ended is asked about rows: predictions and multipliers, with every name and every value checked."""
+"""Predictions and multipliers of a finished run for given rows. Every name and every value is checked."""
 
 from __future__ import annotations
 

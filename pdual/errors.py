@@ -55,7 +55,7 @@ def told(refusal: Refusal, source: Source | None) -> ProblemError:
 
 
 def warn(found: Sequence[Diagnostic], source: Source) -> None:
-    """Each with the line outside pdual that asked for it."""
+    """Warn of each, at the line of the caller outside pdual."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdual":
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""A spec without a constraint: a baseline that says so, or one whose constraints were lost."""
+"""Warns of a spec without constraints, unless it is marked as a baseline."""
 
 from __future__ import annotations
 

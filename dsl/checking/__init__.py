@@ -1,4 +1,4 @@
-"""The checker: every name resolved, every expression with its type, every mistake told once."""
+"""The checker resolves every name, types every expression and reports every mistake once."""
 
 from pdual.dsl.checking.checker import check
 

@@ -1,4 +1,4 @@
-"""A multiplier that reads the label its own constraint compares with: it says nothing about rows without one."""
+"""A multiplier that reads the label of its own constraint. Rows without a label then have no multiplier."""
 
 from __future__ import annotations
 

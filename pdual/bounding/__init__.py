@@ -1,1 +1,1 @@
-"""``pdual bounds``: what can be said of a spec's constraints and of its solution, with the derivation."""
+"""``pdual bounds``: bounds on a spec's constraints and on its solution, with their derivation."""

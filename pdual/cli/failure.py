@@ -1,4 +1,4 @@
-"""Ways a command ends before it has said its own last word."""
+"""The ways in which a command ends early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pdual predict`` and ``pdual score``: a run asked about rows of the user's own file."""
+"""``pdual predict`` and ``pdual score``: a run applied to rows of the user's own file."""
 
 from __future__ import annotations
 

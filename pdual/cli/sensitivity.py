@@ -1,4 +1,4 @@
-"""``pdual sensitivity``: groups of unseen rows imposed and re-solved, beside what their multipliers said."""
+"""``pdual sensitivity``: the change of the optimum when groups of unseen rows are constrained too, beside the estimate of their multipliers."""
 
 from __future__ import annotations
 

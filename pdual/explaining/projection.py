@@ -1,4 +1,4 @@
-"""How long a run takes: steps from the spec, seconds from an earlier run of it, since only running tells those."""
+"""How long a run takes. The number of steps is known from the spec, their seconds from an earlier run."""
 
 from __future__ import annotations
 

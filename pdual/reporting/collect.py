@@ -1,4 +1,4 @@
-"""From a run folder to what a report says of it."""
+"""Reads a run folder and collects the facts of its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of one run, as plain values: nothing here knows torch, a figure or HTML."""
+"""The facts of a report on one run, as plain values. Nothing here imports torch or makes figures or HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a report. Colours are told apart without hue, too: lines have styles of their own."""
+"""The figures of a report. Lines differ in style as well as in colour."""
 
 from __future__ import annotations
 

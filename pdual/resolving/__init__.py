@@ -1,1 +1,1 @@
-"""A run's problem solved again with some rows more: what is asked, the re-solve, the answers that are kept, processes side by side."""
+"""Solves the problem of a run again with additional rows: the plan, one solve, the stored results, and solves in several processes."""

@@ -1,4 +1,4 @@
-"""Re-solves that have ended are kept in the run's folder: what is asked for again is not solved again."""
+"""Results of finished re-solves, stored in the run's folder so that none is solved twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What re-solves are asked for."""
+"""The re-solves of a sensitivity analysis and their settings."""
 
 from __future__ import annotations
 

@@ -320,8 +320,3 @@ def _trained(run: Restored | None, signatures: Mapping[str, Signature]) -> Train
     from pdual.verifying.trained import Trained
 
     return Trained(run, signatures)
-
-
-def data_names(graph: Graph) -> Sequence[str]:
-    """The data sets that blocks range over."""
-    return [data.data for data in graph.data]

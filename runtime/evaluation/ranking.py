@@ -1,4 +1,4 @@
-"""How well some scores rank what another source says, row by row: AUC, NDCG, Spearman, precision. NumPy and SciPy only."""
+"""How well scores rank reference values, row by row: AUC, NDCG, Spearman, precision. NumPy and SciPy only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every model is called, and what else is asked of one."""
+"""How every model is called, and the hooks that the solver and the reports use."""
 
 from __future__ import annotations
 

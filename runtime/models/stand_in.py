@@ -1,4 +1,4 @@
-"""A model's place in a program, taken by a function: what the program says of outputs that no network made."""
+"""A function in the place of a model, so that a program can be evaluated on given outputs."""
 
 from __future__ import annotations
 

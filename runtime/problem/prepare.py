@@ -26,7 +26,7 @@ from pdual.runtime.models.build import build_model
 from pdual.runtime.models.called_rows import calls_on_rows
 from pdual.runtime.models.interface import as_model
 from pdual.runtime.problem.anchor import settle
-from pdual.runtime.problem.problem import Block, Problem, Term
+from pdual.runtime.problem.problem import Block, Problem
 from pdual.runtime.problem.samples import missing_of
 
 #: What a source says whose rows are not on this machine and cannot be had.
@@ -91,9 +91,7 @@ def prepare(graph: Graph, tables: Mapping[str, Table], dtype: torch.dtype, given
         blocks=tuple(_block(program, table_of(program, tables)) for program in programs),
         models=models,
         settings=graph.spec.solve,
-        terms=tuple(
-            Term(term.evaluate, graph.objective_scale, term.norms) for term in data_free_terms(graph, models, dtype)
-        ),
+        terms=data_free_terms(graph, models, dtype),
         sizes=graph.sizes,
         knowns=graph.knowns,
         averages=average_plan(graph),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.program import AveragePlan, Program
+from pdual.compiler.program import AveragePlan, Program, Term
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.context import Progress
@@ -25,17 +25,6 @@ class Block:
     program: Program
     table: Table
     groups: Tensor | None = None
-
-
-@dataclass(frozen=True)
-class Term:
-    """A term of the objective that needs no data: ``evaluate`` maps the models to a scalar, scaled; own units
-    = scaled times ``scale``. ``norms``: c by model where it is the sum of c ||theta||^2.
-    """
-
-    evaluate: Callable[[nn.ModuleDict], Tensor]
-    scale: float = 1.0
-    norms: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samples in place of what is not on this machine: which of them a quick run takes, and what is said of them."""
+"""Sample data and models for a quick run on a machine that does not have the whole: which are used, and the notices about them."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _as_before(options: RunOptions, path: Path) -> RunOptions:
 
 
 def solver_options(options: RunOptions, record: RunRecord, device: torch.device) -> Options:
-    """What the solver is told, but for whom it tells what."""
+    """The options of the solver, without the callbacks that report progress and save states."""
     return Options(
         seed=options.seed,
         placement=Placement(device, options.precision),  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How a run ended, as facts: feasible or not, where not, what is at its cap; and what would help, where the log tells it."""
+"""How a run ended: whether it is feasible, where it is not, which multipliers are at their cap, and advice where the log supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of an npz file, read one by one when they are asked for. Nothing in a file is executed, and nothing is allocated on its word."""
+"""Arrays of an npz file, each read when it is needed. Nothing in a file is executed, and no size in its header is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of text files: separated values and JSON lines. What cannot be read is said with its line."""
+"""Columns of text files: separated values and JSON lines. Errors name the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the hub of models answers: asked once, before a library goes on asking for half a minute."""
+"""Checks once whether the model hub answers. A library would retry for half a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would not fit into memory is told before it is asked for: a system that has none left ends processes without a word."""
+"""Refuses allocations that do not fit into memory. A system that runs out of memory ends processes without a message."""
 
 from __future__ import annotations
 

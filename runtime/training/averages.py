@@ -226,7 +226,7 @@ class Averages:
         total = self._offsets.clone()
         for data, value in means.items():
             weights = self._weights[data]
-            # 0 times what is not a number is none of it.
+            # 0 times NaN would be NaN.
             total += torch.where(weights != 0, weights * value, 0.0).sum(1)
         return total
 

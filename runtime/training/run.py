@@ -1,4 +1,4 @@
-"""What a solver leaves: trained models, multipliers, history; and what can be asked of them."""
+"""The result of a solver: trained models, multipliers, history, and measurements on them."""
 
 from __future__ import annotations
 

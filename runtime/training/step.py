@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pdual.compiler.program import Evaluation
+from pdual.compiler.program import Evaluation, Term
 from pdual.runtime.data.tables import RowBatch
-from pdual.runtime.problem.problem import Options, Term
+from pdual.runtime.problem.problem import Options
 from pdual.runtime.training.averages import Averages
 from pdual.runtime.training.method import WeightStep
 from pdual.runtime.training.training_sets import TrainingSet

@@ -1,4 +1,4 @@
-"""What a language model says of answers, token by token, as the measures of memorization and membership read it."""
+"""Log-probabilities of the tokens of answers, as the measures of memorization and membership read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``frozen(lm)``: what a language model said of every row before it was trained."""
+"""``frozen(lm)``: the outputs of a language model for every row, as they were before training."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def test_a_term_without_data_enters_once_whatever_the_batch() -> None:
     """min mean (w - z)^2 / 2 + w^2 / 2 is at mean(z) / 2."""
     from dataclasses import replace
 
-    from pdual.runtime.problem.problem import Term
+    from pdual.compiler.program import Term
 
     layout = Layout("d", (part("a"),))
 
@@ -281,7 +281,7 @@ def test_a_term_without_data_enters_once_whatever_the_batch() -> None:
 def test_an_objective_of_nothing_but_squared_norms_is_followed_to_zero() -> None:
     from dataclasses import replace
 
-    from pdual.runtime.problem.problem import Term
+    from pdual.compiler.program import Term
 
     layout = Layout("d", (part("a"),))
     model = Free(ROWS)
