@@ -28,7 +28,7 @@ def averages_graph(
     intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
     overrides: Mapping[str, str],
-    found: Collector,
+    diagnostics: Collector,
     finite: Finite,
 ) -> AverageGraph:
     """Every constraint on averages: its parts as a family without an index has them, and how its multipliers are held.
@@ -43,7 +43,7 @@ def averages_graph(
         family = typed.TypedFamily(
             average.name, (), average.operators, average.operands, average.scale, span=average.span
         )
-        written = family_rows(family, lowering, intervals, labels, found, finite)
+        written = family_rows(family, lowering, intervals, labels, diagnostics, finite)
         empty.extend(part for part in written if not part.layout.size)
         own = [part for part in written if part.layout.size]
         if own:

@@ -143,7 +143,7 @@ def _data_graph(
     overrides: Mapping[str, str],
     minimize: bool,
     averages: AverageGraph,
-    found: Collector,
+    diagnostics: Collector,
     finite: Finite,
 ) -> DataGraph:
     blocks = [block for block in spec.blocks if block.over == over]
@@ -155,7 +155,7 @@ def _data_graph(
         part
         for block in blocks
         for family in block.families
-        for part in family_rows(family, lowering, intervals, labels, found, finite)
+        for part in family_rows(family, lowering, intervals, labels, diagnostics, finite)
     )
     parts = tuple(part for part in written if part.layout.size)
     empty = tuple(part for part in written if not part.layout.size)
@@ -165,14 +165,14 @@ def _data_graph(
     duals = tuple(
         choice
         for block in blocks
-        for choice in dual_choices(spec, block, layout, parts, lowering, intervals, overrides, features, found)
+        for choice in dual_choices(spec, block, layout, parts, lowering, intervals, overrides, features, diagnostics)
     )
     _refuse_positions(spec, [term.value for group in groups for term in group.objective])
     if grouping is not None:
         _refuse_positions(spec, [*(part.residual for part in parts), *(node for _, node in metrics)])
     means = means_over(over, averages)
     graph = DataGraph(over, objective, parts, metrics, features, duals, layout, groups, means, grouping, empty)
-    check_domains(graph.roots, intervals, found)
+    check_domains(graph.roots, intervals, diagnostics)
     return graph
 
 

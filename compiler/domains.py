@@ -19,7 +19,7 @@ from pdual.dsl.operations.interval import Interval
 _LOOKED_AT = 256
 
 
-def check_domains(roots: Iterable[Node], intervals: IntervalAnalysis, found: Collector) -> None:
+def check_domains(roots: Iterable[Node], intervals: IntervalAnalysis, diagnostics: Collector) -> None:
     """PD304 for every operation that the declared ranges let be asked outside its domain."""
     for node in topological(roots):
         operation = OPERATIONS.get(node.operation)
@@ -30,7 +30,7 @@ def check_domains(roots: Iterable[Node], intervals: IntervalAnalysis, found: Col
         declared = _is_declared(asked)
         outside = next((r for r in _ranges(asked, intervals) if domain.leaves(r, declared or r.is_point)), None)
         if outside is not None:
-            found.add(
+            diagnostics.add(
                 "PD304",
                 node.span,
                 operation=node.operation,

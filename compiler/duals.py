@@ -31,7 +31,7 @@ def dual_choices(
     intervals: IntervalAnalysis,
     overrides: Mapping[str, str],
     features: dict[str, Node],
-    found: Collector,
+    diagnostics: Collector,
 ) -> tuple[DualChoice, ...]:
     """Every dual of a block with the columns it holds; nodes of the features they read are added to ``features``."""
     by_name = {(part.layout.family, part.layout.part): part for part in parts}
@@ -40,7 +40,7 @@ def dual_choices(
         for kind, names in _by_kind(dual, overrides).items():
             held = [by_name[name] for name in names if name in by_name]
             if held:
-                choices.append(_choice(spec, dual, kind, held, layout, lowering, intervals, features, found))
+                choices.append(_choice(spec, dual, kind, held, layout, lowering, intervals, features, diagnostics))
     return tuple(choices)
 
 
@@ -63,16 +63,16 @@ def _choice(
     lowering: Lowering,
     intervals: IntervalAnalysis,
     features: dict[str, Node],
-    found: Collector,
+    diagnostics: Collector,
 ) -> DualChoice:
     columns = tuple(sorted(layout.columns_in([part.layout for part in held])))
     ordered = sorted(held, key=lambda part: layout.columns_of(part.layout).start)
     names = tuple(part.layout.name for part in ordered)
     if isinstance(dual.value, typed.FormulaDual):
         outside = Lowering(spec, lowering.builder, lowering.keys, features_outside=True)
-        formulas = tuple(_formula(dual.value, part, outside, intervals, found) for part in ordered)
+        formulas = tuple(_formula(dual.value, part, outside, intervals, diagnostics) for part in ordered)
         if kind == FORMULA and called([f.value for f in formulas]) <= spec.frozen:
-            found.add("PD417", dual.value.span, family=ordered[0].layout.family)
+            diagnostics.add("PD417", dual.value.span, family=ordered[0].layout.family)
         cap = max(max(abs(f.interval.lo), abs(f.interval.hi)) for f in formulas)
         reads = _formula_features(dual.value, lowering, features) if kind == FORMULA else {}
         return DualChoice(kind, names, columns, cap, dual, reads, (), formulas if kind == FORMULA else ())
@@ -80,10 +80,10 @@ def _choice(
     if "on" not in duals()[kind].arguments:
         return choice
     if dual.value.on is None:
-        found.add("PD440", dual.span, kind=kind)
+        diagnostics.add("PD440", dual.span, kind=kind)
         return choice
     reads = _read(dual.value.on, lowering, features)
-    return replace(choice, features=reads, members=_members(ordered, reads, dual, lowering, found))
+    return replace(choice, features=reads, members=_members(ordered, reads, dual, lowering, diagnostics))
 
 
 def _read(on: typed.TypedExpression, lowering: Lowering, features: dict[str, Node]) -> Mapping[str, tuple[Axis, ...]]:
@@ -109,7 +109,7 @@ def _members(
     reads: Mapping[str, tuple[Axis, ...]],
     dual: typed.TypedDual,
     lowering: Lowering,
-    found: Collector,
+    diagnostics: Collector,
 ) -> tuple[tuple[str, int, str], ...]:
     """For features per member: which member each column reads, and the head that columns of one part share."""
     assert isinstance(dual.value, typed.HeldDual)
@@ -123,7 +123,7 @@ def _members(
         position = next((i for i, name in enumerate(layout.sets) if name in by_set), None)
         if position is None:
             sets = " or ".join(f"`{name}`" for name in sorted(by_set))
-            found.add("PD441", dual.span, family=layout.family, sets=sets)
+            diagnostics.add("PD441", dual.span, family=layout.family, sets=sets)
             continue
         for place in layout.members:
             others = [str(member) for i, member in enumerate(place) if i != position]
@@ -133,7 +133,7 @@ def _members(
 
 
 def _formula(
-    dual: typed.FormulaDual, part: PartRows, lowering: Lowering, intervals: IntervalAnalysis, found: Collector
+    dual: typed.FormulaDual, part: PartRows, lowering: Lowering, intervals: IntervalAnalysis, diagnostics: Collector
 ) -> FormulaNode:
     axes = own_axes(dual.binders)
     named = tuple(axis for axis in axes if axis is not None)
@@ -146,10 +146,10 @@ def _formula(
     assert interval is not None
     signed = part.layout.sense is not Sense.AT_MOST
     if not signed and interval.lo < 0:
-        found.add("PD430", dual.value.span, family=part.layout.name, range=interval)
+        diagnostics.add("PD430", dual.value.span, family=part.layout.name, range=interval)
     elif interval.hi == inf or interval.lo == -inf:
         written = "yes" if signed else None
-        found.add("PD431", dual.value.span, family=part.layout.name, range=interval, signed=written)
+        diagnostics.add("PD431", dual.value.span, family=part.layout.name, range=interval, signed=written)
     return FormulaNode(part.layout.name, node, part.axes, interval)
 
 
@@ -178,7 +178,7 @@ def _feature_calls(expression: typed.TypedExpression, seen: set[int]) -> Iterato
             yield from _feature_calls(child, seen)
 
 
-def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collector) -> None:
+def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], diagnostics: Collector) -> None:
     """PD415 where a model holds multipliers of two data sets: those of each are fitted on its rows, apart from the other's."""
     trained = {model.name for model in spec.models} - spec.frozen
     holds: dict[str, DualChoice] = {}
@@ -186,5 +186,5 @@ def hold_once(spec: typed.TypedSpec, graphs: Sequence[DataGraph], found: Collect
         here = {model: choice for choice in graph.duals for model in sorted(choice.models & trained)}
         for model, choice in here.items():
             if model in holds:
-                found.add("PD415", choice.written.span, Label(holds[model].written.span, "first"), model=model)
+                diagnostics.add("PD415", choice.written.span, Label(holds[model].written.span, "first"), model=model)
         holds = {**here, **holds}

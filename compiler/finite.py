@@ -105,10 +105,10 @@ class Finite:
                 yield {**at, **dict(zip(others, place, strict=True))}
 
     def _refusal(
-        self, what: str, expression: typed.TypedExpression, node: Node, found: Exact, at: Mapping[IndexAxis, int]
+        self, what: str, expression: typed.TypedExpression, node: Node, exact: Exact, at: Mapping[IndexAxis, int]
     ) -> Refusal:
         span = node.span if node.span.within(expression.span) else expression.span
-        infinite = not isinstance(found, NoNumber)
+        infinite = not isinstance(exact, NoNumber)
         names = self._infinite_params(expression) if infinite else ()
         fields = self._infinite_fields(node) if infinite and not names else ()
         declared = next(iter((*names, *fields)), None)
@@ -116,7 +116,7 @@ class Finite:
             "PD310",
             span,
             what=what,
-            found=f"{found.value:g}" if not isinstance(found, NoNumber) else found.reason,
+            found=f"{exact.value:g}" if not isinstance(exact, NoNumber) else exact.reason,
             params=self._params(expression),
             at=", ".join(self._labels[axis.set][member] for axis, member in sorted(at.items())) or None,
             declared=declared,
@@ -154,10 +154,10 @@ def _has_infinite_end(item: typed.TypedField) -> bool:
     return any(end is not None and math.isinf(end) for end in (item.low, item.high))
 
 
-def _is_wrong(found: Exact, compared: bool) -> bool:
-    if isinstance(found, NoNumber):
+def _is_wrong(exact: Exact, compared: bool) -> bool:
+    if isinstance(exact, NoNumber):
         return True
-    return math.isinf(found.value) and not found.declared and not compared
+    return math.isinf(exact.value) and not exact.declared and not compared
 
 
 def _params(expression: typed.TypedExpression) -> Iterable[typed.ParamRef]:

@@ -83,7 +83,7 @@ class Flatness:
         return EVERYTHING if node.inner else self.intervals.range(node, {})  # wherever its indices stand
 
 
-def report_flat(graph: Graph, intervals: IntervalAnalysis, found: Collector) -> None:
+def report_flat(graph: Graph, intervals: IntervalAnalysis, diagnostics: Collector) -> None:
     """PD307 for every constraint that no weight can move, PD308 for every such term of the objective."""
     if not graph.spec.models:
         return  # nothing is to be trained
@@ -96,11 +96,11 @@ def report_flat(graph: Graph, intervals: IntervalAnalysis, found: Collector) -> 
             continue  # PD301 and PD302 say so
         states = [flatness.of(part.residual) for part in own]
         if True not in states:
-            _tell("PD307", spans[family], states[0], found, family=family)
+            _tell("PD307", spans[family], states[0], diagnostics, family=family)
     for written, term in _terms(graph):
         state = flatness.of(term.value)
         if state is not True and not term.value.constant and not _is_switched_off(state):
-            _tell("PD308", written.span, state, found)
+            _tell("PD308", written.span, state, diagnostics)
 
 
 def _is_switched_off(state: bool | Stop) -> bool:
@@ -131,18 +131,18 @@ def _terms(graph: Graph) -> Iterator[tuple[typed.TypedObjective, ObjectiveTerm]]
     yield from zip(graph.spec.objectives, graph.data_free, strict=False)
 
 
-def _tell(code: str, span: Span, state: bool | Stop, found: Collector, **facts: object) -> None:
+def _tell(code: str, span: Span, state: bool | Stop, diagnostics: Collector, **facts: object) -> None:
     if not isinstance(state, Stop):
-        found.add(code, span, why="it reads no model", no_model="", **facts)
+        diagnostics.add(code, span, why="it reads no model", no_model="", **facts)
         return
     node = state.node
     label = Label(node.span, "stop")
     if node.operation in ("call", "norm"):
-        found.add(code, span, label, why=f"`{node.name}` is frozen", trained="", **facts)
+        diagnostics.add(code, span, label, why=f"`{node.name}` is frozen", trained="", **facts)
     elif node.operation in ("features", "feature_input"):
-        found.add(code, span, label, why="features are read without their slope", trained="", **facts)
+        diagnostics.add(code, span, label, why="features are read without their slope", trained="", **facts)
     elif node.kind is Scalar.REAL:
-        found.add(code, span, label, why="its slope is 0 within the declared ranges", **facts)
+        diagnostics.add(code, span, label, why="its slope is 0 within the declared ranges", **facts)
     else:
         kind = "a truth value" if node.kind is Scalar.BOOL else "a whole number"
-        found.add(code, span, label, why=f"{kind} jumps, and stands still in between", step="", **facts)
+        diagnostics.add(code, span, label, why=f"{kind} jumps, and stands still in between", step="", **facts)

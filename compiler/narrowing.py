@@ -42,9 +42,9 @@ def sweep(
 
 
 class _Narrowing:
-    def __init__(self, intervals: IntervalAnalysis, found: dict[Leaf, Interval]) -> None:
+    def __init__(self, intervals: IntervalAnalysis, ranges: dict[Leaf, Interval]) -> None:
         self._intervals = intervals
-        self._found = found
+        self._found = ranges
         self._narrowed: dict[tuple[object, ...], Interval] = {}  # as the entries inside know them
         self._count = 0
 

@@ -58,7 +58,7 @@ def family_rows(
     lowering: Lowering,
     intervals: IntervalAnalysis,
     labels: Mapping[str, Sequence[str]],
-    found: Collector,
+    diagnostics: Collector,
     finite: Finite,
 ) -> tuple[PartRows, ...]:
     """The parts of one family, in the order of rows."""
@@ -80,9 +80,9 @@ def family_rows(
         for shape in part_shapes(family.operators, is_complex)
     ]
     for part in parts:
-        _report(family, part, found)
-    _report_none(family, parts, found)
-    _report_scale(family, [part.layout for part in parts if part.layout.size], found)
+        _report(family, part, diagnostics)
+    _report_none(family, parts, diagnostics)
+    _report_scale(family, [part.layout for part in parts if part.layout.size], diagnostics)
     return tuple(parts)
 
 
@@ -250,13 +250,13 @@ def _filled(ranges: Sequence[float | None]) -> list[float | None]:
     return [mean if r is not None and r < SMALL_RANGE else r for r in ranges]
 
 
-def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None:
+def _report(family: typed.TypedFamily, part: PartRows, diagnostics: Collector) -> None:
     layout = part.layout
     inert = [
         a for a, i in zip(layout.addresses, part.intervals, strict=True) if i.hi <= 0 and layout.sense is Sense.AT_MOST
     ]
     if inert:
-        found.add(
+        diagnostics.add(
             "PD301",
             family.span,
             family=layout.name,
@@ -267,28 +267,28 @@ def _report(family: typed.TypedFamily, part: PartRows, found: Collector) -> None
     never = [(layout.addresses[position], part.intervals[position]) for position in part.impossible]
     if never and not layout.masked:
         address, interval = never[0]
-        found.add(
+        diagnostics.add(
             "PD302", family.span, family=layout.name, count=len(never), first=_address(layout, address), range=interval
         )
 
 
-def _report_none(family: typed.TypedFamily, parts: Sequence[PartRows], found: Collector) -> None:
+def _report_none(family: typed.TypedFamily, parts: Sequence[PartRows], diagnostics: Collector) -> None:
     """PD311 for a constraint of which nothing is left."""
     total = sum(part.filtered + part.without_side for part in parts)
     if total and not any(part.layout.size for part in parts):
         infinite, filtered = (
             sum(counts) for counts in zip(*((p.without_side, p.filtered) for p in parts), strict=True)
         )
-        found.add("PD311", family.span, family=family.name, total=total, infinite=infinite, filtered=filtered)
+        diagnostics.add("PD311", family.span, family=family.name, total=total, infinite=infinite, filtered=filtered)
 
 
-def _report_scale(family: typed.TypedFamily, layouts: Sequence[PartLayout], found: Collector) -> None:
+def _report_scale(family: typed.TypedFamily, layouts: Sequence[PartLayout], diagnostics: Collector) -> None:
     if family.scale is None or not layouts:
         return
     ranges = [width for layout in layouts for width in layout.range or (math.nan,)]
     if not any(map(math.isnan, ranges)):
         ends = dict.fromkeys(f"{end:.4g}" for end in (min(ranges), max(ranges)))
-        found.add("PD306", family.scale.span, family=family.name, ranges=" to ".join(ends))
+        diagnostics.add("PD306", family.scale.span, family=family.name, ranges=" to ".join(ends))
 
 
 def _address(layout: PartLayout, address: str) -> str:

@@ -22,20 +22,20 @@ _MOST_READ = 100_000
 Reader = Callable[[str], Sequence[Diagnostic]]
 
 
-def with_fixes(text: str, found: Sequence[Diagnostic], read: Reader) -> tuple[Diagnostic, ...]:
+def with_fixes(text: str, diagnostics: Sequence[Diagnostic], read: Reader) -> tuple[Diagnostic, ...]:
     """The diagnostics of a text, with the fact ``fix`` where a text in place of the primary span repairs it.
 
     ``read`` gives the diagnostics of another text.
     """
     left = _MOST_READ // max(1, len(text))  # readings
     if not left:
-        return tuple(found)
+        return tuple(diagnostics)
     starts = _starts(text)
     regions: dict[int, list[Diagnostic]] = {}
-    for item in errors_in(found):
+    for item in errors_in(diagnostics):
         if item.span != NOWHERE:
             regions.setdefault(bisect_right(starts, item.span.start), []).append(item)
-    before = _mistakes(found)
+    before = _mistakes(diagnostics)
     repaired: dict[Diagnostic, str] = {}
     for items in list(regions.values())[:MOST_TRIED]:
         proposed = ((item, _proposed(item)) for item in items)
@@ -53,7 +53,7 @@ def with_fixes(text: str, found: Sequence[Diagnostic], read: Reader) -> tuple[Di
         Diagnostic(item.code, item.span, (*item.facts, ("fix", repaired[item])), item.labels)
         if item in repaired
         else item
-        for item in found
+        for item in diagnostics
     )
 
 
@@ -62,10 +62,10 @@ def replacement(diagnostic: Diagnostic) -> str | None:
     return diagnostic.fact.get("fix")
 
 
-def applied(text: str, found: Iterable[Diagnostic]) -> str:
+def applied(text: str, diagnostics: Iterable[Diagnostic]) -> str:
     """A text with every fix of its diagnostics made, from the last to the first; of two for one place the first."""
     changes: dict[Span, str] = {}
-    for item in found:
+    for item in diagnostics:
         change = replacement(item)
         if change is not None:
             changes.setdefault(item.span, change)
@@ -97,6 +97,6 @@ def _proposed(item: Diagnostic) -> str | None:
     return None
 
 
-def _mistakes(found: Sequence[Diagnostic]) -> Counter[tuple[object, ...]]:
+def _mistakes(diagnostics: Sequence[Diagnostic]) -> Counter[tuple[object, ...]]:
     """Errors without their places, which a change moves."""
-    return Counter((item.code, item.facts) for item in errors_in(found))
+    return Counter((item.code, item.facts) for item in errors_in(diagnostics))

@@ -85,10 +85,10 @@ def _cause(text: str, match: re.Match[str]) -> str | None:
 _OF_SHAPE = frozenset({"PD022", "PD023", "PD025"})
 
 
-def _not_told(tree: Tree, told: Sequence[Diagnostic], found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+def _not_told(tree: Tree, told: Sequence[Diagnostic], diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
     """Mistakes without those that may come of another one in the same statement."""
     leaves = [leaf.span for leaf in _leaves(tree)]
-    for item in found:
+    for item in diagnostics:
         around = next((span for span in leaves if span.start <= item.span.start < span.end), None)
         consequence = around is not None and any(around.start <= other.span.start < around.end for other in told)
         if not (consequence and item.code in _OF_SHAPE):

@@ -23,17 +23,17 @@ class Point:
     capacities: tuple[Capacity, ...]
 
 
-def points(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]]) -> list[Point]:
+def points(trials: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]]) -> list[Point]:
     """One for every number of dual parameters, from few to many; runs without capacities are left out."""
     by_parameters: dict[int, list[Capacity]] = {}
-    for item in found:
+    for item in trials:
         own = capacities.get(item.trial.folder, {})
         if item.metrics is not None and own:
             by_parameters.setdefault(item.metrics.multipliers.parameters, []).extend(own.values())
     return [Point(parameters, tuple(own)) for parameters, own in sorted(by_parameters.items())]
 
 
-def draw(found: Sequence[Point], path: Path) -> None:
+def draw(points: Sequence[Point], path: Path) -> None:
     """Ranking (AUC, NDCG) on fitted and unseen rows on the left, approximation and generalisation error on the right; bars are
     standard deviations over runs. SVG. Raises OSError, PD627.
     """
@@ -46,9 +46,9 @@ def draw(found: Sequence[Point], path: Path) -> None:
     ranking, errors = figure.subplots(1, 2)
     for score, line in (("auc", "-"), ("ndcg", "--")):
         for rows, colour in (("fitted", "#0072B2"), ("unseen", "#D55E00")):
-            _curve(ranking, found, _scored(rows, score), f"{score.upper()}, {rows} rows", colour, line)
-    _curve(errors, found, lambda own: own.approximation, "approximation", "#0072B2", "-")
-    _curve(errors, found, lambda own: own.generalisation, "generalisation", "#D55E00", "-")
+            _curve(ranking, points, _scored(rows, score), f"{score.upper()}, {rows} rows", colour, line)
+    _curve(errors, points, lambda own: own.approximation, "approximation", "#0072B2", "-")
+    _curve(errors, points, lambda own: own.generalisation, "generalisation", "#D55E00", "-")
     ranking.set_ylabel("ranking against the reference")
     errors.set_ylabel("mean distance of multipliers, scaled")
     for axes in (ranking, errors):
@@ -67,10 +67,10 @@ def _scored(rows: str, score: str) -> Callable[[Capacity], float | None]:
 
 
 def _curve(
-    axes: Axes, found: Sequence[Point], read: Callable[[Capacity], float | None], label: str, colour: str, line: str
+    axes: Axes, points: Sequence[Point], read: Callable[[Capacity], float | None], label: str, colour: str, line: str
 ) -> None:
     """One number over the points that have it."""
-    measured = [(point, [value for own in point.capacities if (value := read(own)) is not None]) for point in found]
+    measured = [(point, [value for own in point.capacities if (value := read(own)) is not None]) for point in points]
     there = [(point.parameters, values) for point, values in measured if values]
     spreads = [stdev(values) if len(values) > 1 else 0.0 for _, values in there]
     axes.errorbar(

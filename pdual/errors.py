@@ -54,10 +54,10 @@ def told(refusal: Refusal, source: Source | None) -> ProblemError:
     return kind(refusal.diagnostics, refusal.source or source)
 
 
-def warn(found: Sequence[Diagnostic], source: Source) -> None:
+def warn(diagnostics: Sequence[Diagnostic], source: Source) -> None:
     """Warn of each, at the line of the caller outside pdual."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pdual":
         level, frame = level + 1, frame.f_back
-    for item in found:
+    for item in diagnostics:
         warnings.warn("\n" + render_all((item,), source), ProblemWarning, stacklevel=level)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pdual.sensitivity import Sensitivity
 
 
-def draw(found: Sensitivity, path: Path) -> None:
+def draw(sensitivity: Sensitivity, path: Path) -> None:
     """The increases over the mean multipliers, with confidence intervals, the random groups and the noise, as SVG. Raises OSError, PD627."""
     from matplotlib.figure import Figure
 
@@ -18,12 +18,17 @@ def draw(found: Sensitivity, path: Path) -> None:
 
     figure = Figure(figsize=(6.0, 3.8), layout="constrained")
     axes = figure.subplots()
-    if found.noise is not None:
+    if sensitivity.noise is not None:
         axes.axhspan(
-            -2 * found.noise, 2 * found.noise, color="#999999", alpha=0.25, linewidth=0, label="re-solve noise, ±2 sd"
+            -2 * sensitivity.noise,
+            2 * sensitivity.noise,
+            color="#999999",
+            alpha=0.25,
+            linewidth=0,
+            label="re-solve noise, ±2 sd",
         )
     for kind, colour, marker in (("by multiplier", "#0072B2", "o"), ("random", "#D55E00", "s")):
-        own = [item for item in found.groups if item.kind == kind]
+        own = [item for item in sensitivity.groups if item.kind == kind]
         errors = [item.interval or 0.0 for item in own]
         places, heights = [item.multiplier for item in own], [item.increase for item in own]
         axes.errorbar(
@@ -35,7 +40,9 @@ def draw(found: Sensitivity, path: Path) -> None:
             capsize=3,
             label=f"groups {kind}" if kind != "random" else "random groups",
         )
-    estimated = sorted((item.multiplier, item.first_order) for item in found.groups if item.kind == "by multiplier")
+    estimated = sorted(
+        (item.multiplier, item.first_order) for item in sensitivity.groups if item.kind == "by multiplier"
+    )
     axes.plot(*zip(*estimated, strict=True), color="#009E73", linestyle="--", label="first order, sum of lam g")
     axes.set_xlabel("mean multiplier of the group's rows, scaled")
     axes.set_ylabel("increase of the objective")

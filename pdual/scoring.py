@@ -33,19 +33,19 @@ class Scored:
     violation: float | None
 
 
-def predict(found: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor | Ragged]]:
+def predict(restored: Restored, file: Path, data: str | None = None) -> tuple[list[str], Mapping[str, Tensor | Ragged]]:
     """The rows' names, and what every model gives for them, by model and part: [rows, *axes], ragged where lengths differ.
 
     Raises PD53x, PD647, PD648, PD731, PD732.
     """
     from pdual.restoring import told_in
 
-    with told_in(found.understood.source):
-        unseen = _looked(found, file, data, multipliers=False)[1]
+    with told_in(restored.understood.source):
+        unseen = _looked(restored, file, data, multipliers=False)[1]
     return [unseen.table.address(int(row)) for row in unseen.ids], unseen.outputs
 
 
-def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
+def score(restored: Restored, file: Path, data: str | None = None) -> list[Scored]:
     """The rows of a file, the most costly first. Raises PD53x, PD647, PD648, PD730, PD731, PD732."""
     import torch
 
@@ -55,8 +55,8 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
     from pdual.runtime.evaluation.result import EvaluationResult
     from pdual.runtime.evaluation.violations import Violations, address
 
-    with told_in(found.understood.source):
-        training_set, unseen = _looked(found, file, data, multipliers=True)
+    with told_in(restored.understood.source):
+        training_set, unseen = _looked(restored, file, data, multipliers=True)
     multipliers = unseen.multipliers
     assert multipliers is not None
     layout = training_set.program.layout
@@ -83,7 +83,7 @@ def score(found: Restored, file: Path, data: str | None = None) -> list[Scored]:
     return scored
 
 
-def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[TrainingSet, Unseen]:
+def _looked(restored: Restored, file: Path, data: str | None, multipliers: bool) -> tuple[TrainingSet, Unseen]:
     from pdual.runtime.problem.prepare import read_rows
     from pdual.runtime.runs.unseen import (
         look,
@@ -94,25 +94,25 @@ def _looked(found: Restored, file: Path, data: str | None, multipliers: bool) ->
         text_fields,
     )
 
-    name = _data_set(found, data)
-    training_set = next(item for item in found.run.training_sets if item.name == name)
+    name = _data_set(restored, data)
+    training_set = next(item for item in restored.run.training_sets if item.name == name)
     if multipliers and not training_set.multipliers.active:
         raise refuse("PD730", parts=f"`{name}`", kind="none")
-    graph = found.graph.over(name)
+    graph = restored.graph.over(name)
     needed = multiplier_fields(graph) if multipliers else prediction_fields(graph)
-    own = found.graph.spec.data_set(name)
+    own = restored.graph.spec.data_set(name)
     needed |= text_fields(graph, own)
-    table = read_unseen(found.graph, own, file, needed, found.context, standards_of(training_set.table))
-    read_rows(found.graph, {name: table}, found.run.problem.models)
-    return training_set, look(found.run, found.graph, training_set, table, multipliers)
+    table = read_unseen(restored.graph, own, file, needed, restored.context, standards_of(training_set.table))
+    read_rows(restored.graph, {name: table}, restored.run.problem.models)
+    return training_set, look(restored.run, restored.graph, training_set, table, multipliers)
 
 
-def _data_set(found: Restored, name: str | None) -> str:
+def _data_set(restored: Restored, name: str | None) -> str:
     names: Sequence[str] = [
-        training_set.name for training_set in found.run.training_sets if training_set.program.groups_by is None
+        training_set.name for training_set in restored.run.training_sets if training_set.program.groups_by is None
     ]
     if not names:
-        raise refuse("PD293", data=found.run.training_sets[0].program.of)
+        raise refuse("PD293", data=restored.run.training_sets[0].program.of)
     shown = ", ".join(f"`{item}`" for item in names)
     if name is None:
         if len(names) > 1:

@@ -100,7 +100,7 @@ class _Group:
 
 
 def sensitivity(
-    found: Restored,
+    restored: Restored,
     plan: Plan,
     split: str | None = None,
     told: Callable[[str], None] = lambda words: None,
@@ -114,28 +114,29 @@ def sensitivity(
 
     Raises PD733 where no unseen row has a multiplier, PD734 where a group is larger than its split, and what a run raises.
     """
-    training_set, split, plan, groups = _planned(found, plan, split)
+    training_set, split, plan, groups = _planned(restored, plan, split)
     tell = _Teller(told, plan, groups)
     ended = [
-        tell(*answer) for answer in _answers(found, training_set, split, plan, _asked(plan, groups), stop, jobs, named)
+        tell(*answer)
+        for answer in _answers(restored, training_set, split, plan, _asked(plan, groups), stop, jobs, named)
     ]
-    return _concluded(found, training_set, split, plan, groups, ended)
+    return _concluded(restored, training_set, split, plan, groups, ended)
 
 
-def resolve_one(found: Restored, plan: Plan, number: int, split: str | None, stop: Callable[[], bool]) -> None:
+def resolve_one(restored: Restored, plan: Plan, number: int, split: str | None, stop: Callable[[], bool]) -> None:
     """Re-solve ``number`` of a plan alone, and keep its answer: what a process of ``jobs`` does. Raises what ``sensitivity`` does."""
-    training_set, split, plan, groups = _planned(found, plan, split)
-    for _ in _answers(found, training_set, split, plan, _asked(plan, groups)[number : number + 1], stop, jobs=1):
+    training_set, split, plan, groups = _planned(restored, plan, split)
+    for _ in _answers(restored, training_set, split, plan, _asked(plan, groups)[number : number + 1], stop, jobs=1):
         pass
 
 
-def _planned(found: Restored, plan: Plan, split: str | None) -> tuple[TrainingSet, str, Plan, list[_Group]]:
+def _planned(restored: Restored, plan: Plan, split: str | None) -> tuple[TrainingSet, str, Plan, list[_Group]]:
     """Where the groups are taken from, the plan with its size, and the groups."""
     import torch
 
-    torch.set_num_threads(found.record.threads)
-    training_set, split = _held_out(found, split)
-    return training_set, split, *_groups(found, training_set, split, plan)
+    torch.set_num_threads(restored.record.threads)
+    training_set, split = _held_out(restored, split)
+    return training_set, split, *_groups(restored, training_set, split, plan)
 
 
 def _asked(plan: Plan, groups: Sequence[_Group]) -> list[Task]:
@@ -144,7 +145,7 @@ def _asked(plan: Plan, groups: Sequence[_Group]) -> list[Task]:
 
 
 def _answers(
-    found: Restored,
+    restored: Restored,
     training_set: TrainingSet,
     split: str,
     plan: Plan,
@@ -157,10 +158,10 @@ def _answers(
 
     What a process of its own leaves no answer for is solved here, so that what it met with is met with here.
     """
-    kept, resolve = Answers(found, training_set.name, plan), Resolve(found, training_set, plan, stop)
+    kept, resolve = Answers(restored, training_set.name, plan), Resolve(restored, training_set, plan, stop)
     missing = [number for number, item in enumerate(asked) if kept(item) is None]
     apart = missing if jobs > 1 else []
-    commands = [(number, command(found.folder.path, plan, split, number, named)) for number in apart]
+    commands = [(number, command(restored.folder.path, plan, split, number, named)) for number in apart]
     with Processes(commands, jobs) as processes:
         for number, item in enumerate(asked):
             began = perf_counter()
@@ -200,7 +201,7 @@ class _Teller:
 
 
 def _concluded(
-    found: Restored,
+    restored: Restored,
     training_set: TrainingSet,
     split: str,
     plan: Plan,
@@ -220,7 +221,7 @@ def _concluded(
     chosen = [item for item in imposed if item.kind == "by multiplier"]
     levels = [item.multiplier for item in chosen]
     return Sensitivity(
-        problem=found.record.problem,
+        problem=restored.record.problem,
         data=training_set.name,
         split=split,
         plan=plan,
@@ -233,9 +234,9 @@ def _concluded(
     )
 
 
-def _held_out(found: Restored, split: str | None) -> tuple[TrainingSet, str]:
+def _held_out(restored: Restored, split: str | None) -> tuple[TrainingSet, str]:
     """The first data set with unseen rows that have multipliers, and their split: the last one, which is the test split where there is one."""
-    for training_set in found.run.training_sets:
+    for training_set in restored.run.training_sets:
         names = [name for name, ids in training_set.table.splits.items() if name != "train" and len(ids)]
         chosen = split if split is not None else (names[-1] if names else None)
         if chosen not in names or not training_set.multipliers.active or training_set.program.groups_by is not None:
@@ -245,7 +246,7 @@ def _held_out(found: Restored, split: str | None) -> tuple[TrainingSet, str]:
     raise refuse("PD733", split=split)
 
 
-def _groups(found: Restored, training_set: TrainingSet, split: str, plan: Plan) -> tuple[Plan, list[_Group]]:
+def _groups(restored: Restored, training_set: TrainingSet, split: str, plan: Plan) -> tuple[Plan, list[_Group]]:
     """The groups of a plan, and the plan with its size."""
     import torch
 
@@ -262,7 +263,7 @@ def _groups(found: Restored, training_set: TrainingSet, split: str, plan: Plan) 
     price = priced(training_set.program.layout, live).double()
     costs = (live * passed.residuals.clamp(min=0)).double().sum(1)
     worst = Violations.of(passed, training_set.program.layout).largest().double()
-    scale = found.graph.objective_scale / (
+    scale = restored.graph.objective_scale / (
         len(training_set.train_ids) + size
     )  # brings a scaled objective into its own units
     groups = []

@@ -121,14 +121,14 @@ def comparable(reference: Path, graphs: Sequence[Graph], options: RunOptions, fo
     return whole
 
 
-def measured(found: Sequence[Ended], reference: Restored) -> dict[Path, Mapping[str, Capacity]]:
+def measured(trials: Sequence[Ended], reference: Restored) -> dict[Path, Mapping[str, Capacity]]:
     """How near the multipliers of every run that ended come to the reference's, by folder and data set. Raises PD740 where it saw other rows."""
     from pdual.recovering import capacity, saw
     from pdual.restoring import restored
 
     known = saw(reference.run)
     capacities: dict[Path, Mapping[str, Capacity]] = {}
-    for item in found:
+    for item in trials:
         if item.metrics is not None:
             own = restored(item.trial.folder)
             if own.record.data != reference.record.data:

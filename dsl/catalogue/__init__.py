@@ -38,9 +38,9 @@ CATALOGUE: Mapping[str, Entry] = _Catalogue(
 )
 
 
-def errors_in(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def errors_in(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics that stop the pipeline."""
-    return tuple(item for item in found if CATALOGUE[item.code].severity is Severity.ERROR)
+    return tuple(item for item in diagnostics if CATALOGUE[item.code].severity is Severity.ERROR)
 
 
 __all__ = ["CATALOGUE", "Entry", "errors_in"]

@@ -38,7 +38,7 @@ def element_type(name: str, span: Span, context: Context) -> Element:
         context.mark("set", name)
         return MemberOf(name)
     near = nearest(name, [*KINDS, *context.tables.sets])
-    context.found.add("PD102", Span(span.start, span.start + len(name)), name=name, what="type or set", near=near)
+    context.diagnostics.add("PD102", Span(span.start, span.start + len(name)), name=name, what="type or set", near=near)
     return MemberOf(UNKNOWN_SET)
 
 
@@ -46,7 +46,7 @@ def axis_type(node: syntax.Name | syntax.Number, context: Context) -> Axis:
     """A set, a fixed size, ``_``, or a ragged axis."""
     if isinstance(node, syntax.Number):
         if not node.integer or node.value < 1:
-            context.found.add("PD237", node.span, found=f"{node.value:g}")
+            context.diagnostics.add("PD237", node.span, found=f"{node.value:g}")
             return SetAxis(UNKNOWN_SET)
         return FixedAxis(int(node.value))
     if node.name == OPEN:
@@ -57,7 +57,7 @@ def axis_type(node: syntax.Name | syntax.Number, context: Context) -> Axis:
     if node.name in context.tables.ragged:
         return RaggedAxis(node.name)
     near = nearest(node.name, [*context.tables.sets, *context.tables.ragged])
-    context.found.add("PD102", node.span, name=node.name, what="set", near=near)
+    context.diagnostics.add("PD102", node.span, name=node.name, what="set", near=near)
     return SetAxis(UNKNOWN_SET)
 
 
@@ -66,7 +66,9 @@ def graph_type(node: syntax.GraphTypeName, context: Context) -> GraphType:
     fields: list[tuple[str, ArrayType]] = []
     for declaration in node.fields:
         if not isinstance(declaration.type, syntax.ArrayTypeName):
-            context.found.add("PD238", declaration.type.span, where="the values on a graph", found="a nested type")
+            context.diagnostics.add(
+                "PD238", declaration.type.span, where="the values on a graph", found="a nested type"
+            )
             continue
         array = array_type(declaration.type, context)
         fields.extend((name.name, array) for name in declaration.names)
@@ -79,7 +81,7 @@ def value_type(node: syntax.TypeName, context: Context, where: str) -> ArrayType
         return array_type(node, context)
     if isinstance(node, syntax.GraphTypeName):
         return graph_type(node, context)
-    context.found.add("PD238", node.span, where=where, found="a record")
+    context.diagnostics.add("PD238", node.span, where=where, found="a record")
     return ArrayType(MemberOf(UNKNOWN_SET))
 
 

@@ -51,7 +51,7 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
         kind = held_kind(node.value, scope)
         value = check_held(node.value, kind, scope) if kind is not None and holds_averages(kind) else None
         if kind is None or (is_held(kind) and not holds_averages(kind)):
-            scope.found.add("PD411", node.value.span)
+            scope.diagnostics.add("PD411", node.value.span)
         elif not is_held(kind):
             check_held(node.value, kind, scope)
         for target in node.targets:
@@ -60,9 +60,11 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
                 there = ", ".join(f"`{item}`" for item in sorted(names)) or None
                 elsewhere = "yes" if name in scope.context.tables.families or name == "default" else None
                 near = nearest(name, names)
-                scope.found.add("PD106", target.family.span, name=name, near=near, elsewhere=elsewhere, there=there)
+                scope.diagnostics.add(
+                    "PD106", target.family.span, name=name, near=near, elsewhere=elsewhere, there=there
+                )
             elif name in spans:
-                scope.found.add("PD401", target.span, Label(spans[name], "first"), name=name)
+                scope.diagnostics.add("PD401", target.span, Label(spans[name], "first"), name=name)
             else:
                 spans[name] = target.span
                 if value is not None:
@@ -72,10 +74,10 @@ def _duals(nodes: Sequence[syntax.Dual], names: set[str], scope: Scope) -> dict[
 
 def _average(node: syntax.Constraint, dual: HeldDual, scope: Scope) -> TypedAverage | None:
     if node.binders or not isinstance(node.relation, syntax.Compare):
-        scope.found.add("PD234", node.span)
+        scope.diagnostics.add("PD234", node.span)
         return None
     if not any(_is_over_rows(item, scope) for item in _reductions(node.relation)):
-        scope.found.add("PD234", node.relation.span)
+        scope.diagnostics.add("PD234", node.relation.span)
         return None
     constant = scope.at(Place.CONSTANT)
     relation, means = _related(node.relation, constant)
@@ -85,7 +87,7 @@ def _average(node: syntax.Constraint, dual: HeldDual, scope: Scope) -> TypedAver
     degrees = [_degree(operand, means) for operand in relation.operands]
     if max(degrees) != 1:
         place = next((item for item, n in zip(node.relation.operands, degrees, strict=True) if n > 1), node.relation)
-        scope.found.add("PD234", place.span)
+        scope.diagnostics.add("PD234", place.span)
         return None
     return TypedAverage(node.name.name, tuple(means), relation.operators, relation.operands, scale, dual, node.span)
 
@@ -139,7 +141,7 @@ def _is_over_rows(node: syntax.Reduction, scope: Scope) -> bool:
 def _mean(node: syntax.Reduction, scope: Scope) -> Reduce | None:
     """``mean[x in D where c](v)``: v may read the row and call models."""
     if node.function != "mean":
-        scope.found.add("PD234", node.span)
+        scope.diagnostics.add("PD234", node.span)
         return None
     bound = _row_binder(node.binders[0], scope)
     if bound is None:
@@ -178,7 +180,9 @@ def _row_binder(node: syntax.Binder, scope: Scope) -> tuple[Binder, Scope] | Non
     if named is None or not isinstance(named.entity, DataEntity):
         tables = scope.context.tables
         there = ", ".join(f"`{item}`" for item in tables.data) or None
-        scope.found.add("PD120", node.domain.span, name=name or None, near=nearest(name, tables.data), there=there)
+        scope.diagnostics.add(
+            "PD120", node.domain.span, name=name or None, near=nearest(name, tables.data), there=there
+        )
         return None
     scope.context.mark("data", name)
     span = node.name_span.to(node.domain.span)
@@ -189,7 +193,7 @@ def _row_binder(node: syntax.Binder, scope: Scope) -> tuple[Binder, Scope] | Non
         if is_unknown(condition):
             return None
         if condition.type != BOOL:
-            scope.found.add("PD207", node.where.span, found=condition.type)
+            scope.diagnostics.add("PD207", node.where.span, found=condition.type)
             return None
         binder = Binder(binder.identity, binder.name, binder.axis, condition, name, span)
         inner = scope.extended(node.name, RowEntity(name, binder), node.name_span)

@@ -73,7 +73,7 @@ def _row(node: syntax.Over, scope: Scope) -> Entity:
         named = scope.lookup(name)
         if named is None or not isinstance(named.entity, BrokenEntity):
             there = ", ".join(f"`{item}`" for item in tables.data) or None
-            scope.found.add("PD120", node.data.span, name=name, near=nearest(name, tables.data), there=there)
+            scope.diagnostics.add("PD120", node.data.span, name=name, near=nearest(name, tables.data), there=there)
         return BrokenEntity()
     scope.context.mark("data", name)
     if node.by is None:
@@ -82,17 +82,17 @@ def _row(node: syntax.Over, scope: Scope) -> Entity:
     if node.by.name not in fields:
         has = ", ".join(f"`{item}`" for item in fields) or None
         near = nearest(node.by.name, fields)
-        scope.found.add("PD107", node.by.span, name=node.by.name, owner=f"a row of `{name}`", near=near, has=has)
+        scope.diagnostics.add("PD107", node.by.span, name=node.by.name, owner=f"a row of `{name}`", near=near, has=has)
         return BrokenEntity()
     scope.context.mark("field", name, node.by.name)
     type = fields[node.by.name].type
     if not groups_rows(type):
-        scope.found.add("PD230", node.by.span, name=node.by.name, found=type)
+        scope.diagnostics.add("PD230", node.by.span, name=node.by.name, found=type)
         return BrokenEntity()
     if node.row.name in tables.sets or node.row.name in tables.ragged:
         spans = {**tables.ragged, **{item.name: item.span for item in tables.sets.values()}}
         labels = Label(spans[node.row.name], "hidden")
-        scope.found.add("PD112", node.row.span, labels, name=node.row.name, what="an index set")
+        scope.diagnostics.add("PD112", node.row.span, labels, name=node.row.name, what="an index set")
         return BrokenEntity()
     return GroupEntity(node.row.name, name)
 
@@ -167,7 +167,7 @@ def _check_metric(node: syntax.Metric, over: str, parts: _Parts, scope: Scope) -
     metric = TypedMetric(name, value, node.span)
     earlier = scope.context.tables.metrics.get(name)
     if earlier is not None:
-        scope.found.add("PD111", node.name.span, Label(earlier[1].span, "first"), name=name, what="a metric")
+        scope.diagnostics.add("PD111", node.name.span, Label(earlier[1].span, "first"), name=name, what="a metric")
         return
     parts.metrics.append(metric)
     scope.context.tables.metrics[name] = (over, metric)
@@ -179,7 +179,7 @@ def _check_features(scope: Scope) -> None:
         count = len(scope.context.calls.get(model, ()))
         if count > 1:
             found = f"{count} different calls of `{model}`"
-            scope.found.add("PD406", span, name=model, found=found)
+            scope.diagnostics.add("PD406", span, name=model, found=found)
 
 
 def _check_ragged(scope: Scope) -> None:
@@ -196,4 +196,4 @@ def _check_ragged(scope: Scope) -> None:
         ]
         if len(calls) > 1 and ragged:
             first, second = islice(calls, 2)
-            scope.found.add("PD231", second.span, Label(first.span, "first"), axis=ragged[0], model=model)
+            scope.diagnostics.add("PD231", second.span, Label(first.span, "first"), axis=ragged[0], model=model)

@@ -34,12 +34,12 @@ SQUARED_NORM = "squared_norm"
 def type_call(node: syntax.Call, scope: Scope) -> TypedExpression:
     """A call, by what its name stands for: the spec's own functions and models come before the language's."""
     if not isinstance(node.function, syntax.Name):
-        scope.found.add("PD247", node.function.span)
+        scope.diagnostics.add("PD247", node.function.span)
         return unknown(node.span)
     name = node.function.name
     for argument in node.arguments:
         if argument.name is not None:
-            scope.found.add("PD248", argument.span, name=argument.name, function=name)
+            scope.diagnostics.add("PD248", argument.span, name=argument.name, function=name)
             return unknown(node.span)
     named = scope.lookup(name)
     entity = named.entity if named is not None else None
@@ -68,15 +68,15 @@ def _report_unknown(node: syntax.Call, name: str, entity: Entity | None, scope: 
         for argument in node.arguments:
             scope.deeper().typed(argument.value)
     if name in REDUCTIONS:
-        scope.found.add("PD249", node.function.span, name=name)
+        scope.diagnostics.add("PD249", node.function.span, name=name)
     elif name in STATISTICS:
-        scope.found.add("PD250", node.function.span, name=name)
+        scope.diagnostics.add("PD250", node.function.span, name=name)
     elif entity is not None:
-        scope.found.add("PD251", node.function.span, name=name, what=described(entity))
+        scope.diagnostics.add("PD251", node.function.span, name=name, what=described(entity))
     else:
         callable_names = [found for found, item in scope.reachable() if isinstance(item, DefEntity | ModelEntity)]
         near = nearest(name, [*callable_names, *FUNCTIONS, *AGGREGATES, FEATURES, SQUARED_NORM])
-        scope.found.add("PD103", node.function.span, name=name, what="a function", near=near)
+        scope.diagnostics.add("PD103", node.function.span, name=name, what="a function", near=near)
 
 
 def check_count(node: syntax.Call, name: str, wanted: int, signature: str, scope: Scope) -> bool:
@@ -85,7 +85,7 @@ def check_count(node: syntax.Call, name: str, wanted: int, signature: str, scope
         return True
     found = len(node.arguments)
     expected = f"{wanted} argument{'' if wanted == 1 else 's'}"
-    scope.found.add("PD202", node.span, name=name, expected=expected, found=found or "none", signature=signature)
+    scope.diagnostics.add("PD202", node.span, name=name, expected=expected, found=found or "none", signature=signature)
     return False
 
 
@@ -113,7 +113,7 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
     if not check_count(node, model.name, len(inputs), f"{model.name}({', '.join(name for name, _ in inputs)})", scope):
         return unknown(node.span)
     if scope.place in (Place.CONSTANT, Place.OBJECTIVE, Place.EXPECT):
-        scope.found.add("PD252", node.span, name=model.name)
+        scope.diagnostics.add("PD252", node.span, name=model.name)
         return unknown(node.span)
     fits = True
     for (name, wanted), argument, item in zip(inputs, arguments, node.arguments, strict=True):
@@ -121,7 +121,7 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
             fits = False
         elif not _accepts(wanted, argument.type):
             shown = written(argument, item.value)
-            scope.found.add(
+            scope.diagnostics.add(
                 "PD215",
                 item.value.span,
                 argument=name,
@@ -139,16 +139,16 @@ def _call_model(node: syntax.Call, model: TypedModel, scope: Scope) -> TypedExpr
     return call
 
 
-def _accepts(wanted: Type, found: Type) -> bool:
+def _accepts(wanted: Type, type: Type) -> bool:
     """Whether a value may be handed to an input: the same type, ``_`` taking any axis of one length on every row."""
-    if isinstance(wanted, GraphType) or not isinstance(wanted, ArrayType) or not isinstance(found, ArrayType):
-        return wanted == found
-    if len(wanted.axes) != len(found.axes):
+    if isinstance(wanted, GraphType) or not isinstance(wanted, ArrayType) or not isinstance(type, ArrayType):
+        return wanted == type
+    if len(wanted.axes) != len(type.axes):
         return False
-    same_element = wanted.element == found.element or (wanted.element is Kind.REAL and found.element is Kind.INT)
+    same_element = wanted.element == type.element or (wanted.element is Kind.REAL and type.element is Kind.INT)
     return same_element and all(
         mine == theirs or (isinstance(mine, OpenAxis) and not isinstance(theirs, RaggedAxis))
-        for mine, theirs in zip(wanted.axes, found.axes, strict=True)
+        for mine, theirs in zip(wanted.axes, type.axes, strict=True)
     )
 
 
@@ -161,11 +161,11 @@ def _squared_norm(node: syntax.Call, scope: Scope) -> TypedExpression:
         if named is None or not isinstance(named.entity, BrokenEntity):
             models = scope.context.tables.models
             near = nearest(argument.name, models) if isinstance(argument, syntax.Name) else None
-            scope.found.add("PD227", argument.span, near=near)
+            scope.diagnostics.add("PD227", argument.span, near=near)
         return unknown(node.span)
     scope.context.mark("model", named.entity.model.name)
     if scope.place is not Place.OBJECTIVE:
-        scope.found.add("PD253", node.span, model=named.entity.model.name)
+        scope.diagnostics.add("PD253", node.span, model=named.entity.model.name)
         return unknown(node.span)
     return SquaredNorm(ArrayType(Kind.REAL), named.entity.model.name, span=node.span)
 
@@ -183,7 +183,7 @@ def _aggregate(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     axes = array.type.axes if isinstance(array.type, ArrayType) else ()
     real = isinstance(array.type, ArrayType) and array.type.element in (Kind.REAL, Kind.INT)
     if not real or len(axes) != 1 or (name == "argmax" and not isinstance(axes[0], SetAxis)):
-        scope.found.add("PD254", first.span, name=name, expected=rule.expects, found=array.type)
+        scope.diagnostics.add("PD254", first.span, name=name, expected=rule.expects, found=array.type)
         return unknown(node.span)
     if name == "argmax" and isinstance(axes[0], SetAxis):
         return Aggregate(ArrayType(MemberOf(axes[0].set)), name, tuple(arguments), span=node.span)
@@ -191,7 +191,7 @@ def _aggregate(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
         return unknown(node.span)
     share = arguments[1]
     if isinstance(share, Literal) and not 0 < share.value <= 1:  # type: ignore[operator]
-        scope.found.add("PD255", node.arguments[1].value.span, name=name, found=f"{share.value:g}")
+        scope.diagnostics.add("PD255", node.arguments[1].value.span, name=name, found=f"{share.value:g}")
         return unknown(node.span)
     return Aggregate(ArrayType(Kind.REAL), name, tuple(arguments), span=node.span)
 
@@ -219,7 +219,7 @@ def _expand(node: syntax.Call, definition: syntax.Def, scope: Scope) -> TypedExp
     scope.context.expansions += 1
     if scope.context.expansions > MOST_EXPANSIONS:
         if scope.context.expansions == MOST_EXPANSIONS + 1:
-            scope.found.add("PD232", node.span, what="functions of the spec are expanded", limit=MOST_EXPANSIONS)
+            scope.diagnostics.add("PD232", node.span, what="functions of the spec are expanded", limit=MOST_EXPANSIONS)
         return unknown(node.span)
     inner = {
         parameter.name.name: Named(entity, parameter.name.span)
@@ -231,13 +231,13 @@ def _expand(node: syntax.Call, definition: syntax.Def, scope: Scope) -> TypedExp
 
 def _typed_body(body: Scope, definition: syntax.Def, node: syntax.Call) -> TypedExpression:
     """The typed body; a mistake in it names the call that brought it up, and is told once however often it is called."""
-    context, outer = body.context, body.found
-    context.found = Collector()
+    context, outer = body.context, body.diagnostics
+    context.diagnostics = Collector()
     try:
         value = body.typed(definition.body)
-        inside = context.found.diagnostics
+        inside = context.diagnostics.diagnostics
     finally:
-        context.found = outer
+        context.diagnostics = outer
     told = {(item.code, item.span) for item in outer}
     for item in inside:
         if (item.code, item.span) not in told:

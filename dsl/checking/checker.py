@@ -44,19 +44,19 @@ def check(
     context = Context(Collector(), type_expression)
     names: dict[str, Named] = {}
     scope = Scope(context, Place.CONSTANT, names)
-    statements = collect(spec, context.found)
+    statements = collect(spec, context.diagnostics)
     _check_params(statements, overrides or {}, names, scope)
     _check_structure(statements, names, scope)
     _check_models(statements, names, scope)
-    check_definitions(statements.defs, context.found)
+    check_definitions(statements.defs, context.diagnostics)
     objectives, blocks, averages = _check_problem(statements, scope)
     expects = tuple(filter(None, (check_expect(node, scope) for node in statements.expects)))
     solve = _check_solve(statements, scope)
-    if errors_in(context.found):
-        return None, context.found.diagnostics
+    if errors_in(context.diagnostics):
+        return None, context.diagnostics.diagnostics
     report_unused(statements.defs, context)  # what an expression in error reads cannot be told
     typed = _assembled(statements, context, objectives, blocks, averages, expects, solve, source)
-    return typed, context.found.diagnostics
+    return typed, context.diagnostics.diagnostics
 
 
 def _check_params(statements: Statements, overrides: Overrides, names: dict[str, Named], scope: Scope) -> None:
@@ -122,7 +122,7 @@ def _check_problem(
     minimised = any(isinstance(item, syntax.Minimize) for node in statements.blocks for item in node.body)
     if not statements.families and not statements.objectives and not minimised:
         where = statements.problem.name.span if statements.problem is not None else Span(0, 0)
-        scope.found.add("PD124", where)
+        scope.diagnostics.add("PD124", where)
     return objectives, blocks, averages
 
 

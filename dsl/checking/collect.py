@@ -40,7 +40,7 @@ class Statements:
         return {name.name for given in self.givens.values() for name in given.sets}
 
 
-def collect(spec: syntax.Spec, found: Collector) -> Statements:
+def collect(spec: syntax.Spec, diagnostics: Collector) -> Statements:
     """Sort the statements of a spec."""
     statements = Statements()
     expects: dict[str, Span] = {}
@@ -49,15 +49,15 @@ def collect(spec: syntax.Spec, found: Collector) -> Statements:
             case syntax.Problem():
                 statements.problem = statements.problem or statement
             case syntax.Param(name):
-                _declare(name, "a parameter", statements, statements.params, statement, found)
+                _declare(name, "a parameter", statements, statements.params, statement, diagnostics)
             case syntax.Given(name):
-                _declare(name, "a given", statements, statements.givens, statement, found)
+                _declare(name, "a given", statements, statements.givens, statement, diagnostics)
             case syntax.Data(name):
-                _declare(name, "a data set", statements, statements.data, statement, found)
+                _declare(name, "a data set", statements, statements.data, statement, diagnostics)
             case syntax.Model(name):
-                _declare(name, "a model", statements, statements.models, statement, found)
+                _declare(name, "a model", statements, statements.models, statement, diagnostics)
             case syntax.Def(name):
-                _declare(name, "a function", statements, statements.defs, statement, found)
+                _declare(name, "a function", statements, statements.defs, statement, diagnostics)
             case syntax.SetDeclaration(name):
                 statements.sets.setdefault(name.name, statement)
             case syntax.Minimize():
@@ -70,38 +70,40 @@ def collect(spec: syntax.Spec, found: Collector) -> Statements:
                 statements.blocks.append(statement)
             case syntax.Expect(name):
                 statements.expects.append(statement)
-                _once(name, "an expectation", expects, found)
+                _once(name, "an expectation", expects, diagnostics)
             case syntax.Solve():
                 if statements.solve is not None:
-                    found.add("PD117", statement.span, Label(statements.solve.span, "first"), what="a second `solve`")
+                    diagnostics.add(
+                        "PD117", statement.span, Label(statements.solve.span, "first"), what="a second `solve`"
+                    )
                 statements.solve = statements.solve or statement
             case syntax.Let() | syntax.Metric():
                 word = "let" if isinstance(statement, syntax.Let) else "metric"
-                found.add("PD117", statement.span, what=f"`{word}` outside any block", block="yes")
-    _collect_sets(spec, found)
+                diagnostics.add("PD117", statement.span, what=f"`{word}` outside any block", block="yes")
+    _collect_sets(spec, diagnostics)
     for name in _constraint_names(spec):
-        _once(name, "a constraint", statements.families, found)
+        _once(name, "a constraint", statements.families, diagnostics)
     return statements
 
 
 def _declare(
-    name: syntax.Name, what: str, statements: Statements, table: dict[str, Node], node: Node, found: Collector
+    name: syntax.Name, what: str, statements: Statements, table: dict[str, Node], node: Node, diagnostics: Collector
 ) -> None:
     earlier = statements.values.get(name.name)
     if earlier is not None:
-        found.add("PD111", name.span, Label(earlier[1], "first"), name=name.name, what=earlier[0])
+        diagnostics.add("PD111", name.span, Label(earlier[1], "first"), name=name.name, what=earlier[0])
         return
     statements.values[name.name] = (what, name.span)
     table[name.name] = node
 
 
-def _once(name: syntax.Name, what: str, seen: dict[str, Span], found: Collector) -> None:
+def _once(name: syntax.Name, what: str, seen: dict[str, Span], diagnostics: Collector) -> None:
     if name.name in seen:
-        found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what=what)
+        diagnostics.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what=what)
     seen.setdefault(name.name, name.span)
 
 
-def _collect_sets(spec: syntax.Spec, found: Collector) -> None:
+def _collect_sets(spec: syntax.Spec, diagnostics: Collector) -> None:
     seen: dict[str, Span] = {}
     for statement in spec.statements:
         names: tuple[syntax.Name, ...] = ()
@@ -111,8 +113,8 @@ def _collect_sets(spec: syntax.Spec, found: Collector) -> None:
             names = statement.sets
         for name in names:
             if name.name in KINDS:
-                found.add("PD123", name.span, name=name.name)
-            _once(name, "an index set", seen, found)
+                diagnostics.add("PD123", name.span, name=name.name)
+            _once(name, "an index set", seen, diagnostics)
 
 
 def _constraint_names(spec: syntax.Spec) -> Iterator[syntax.Name]:

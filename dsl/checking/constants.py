@@ -32,13 +32,13 @@ def constant(node: syntax.Expression, scope: Scope) -> Constant | None:
     try:
         value = _value(typed, scope.context.tables.param_values)
     except _NotConstantError as error:
-        scope.found.add("PD223", error.part.span)
+        scope.diagnostics.add("PD223", error.part.span)
         return None
     except (ArithmeticError, ValueError) as error:
-        scope.found.add("PD224", node.span, reason=_reason(error))
+        scope.diagnostics.add("PD224", node.span, reason=_reason(error))
         return None
     if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
-        scope.found.add("PD224", node.span, reason="the result is not a real number")
+        scope.diagnostics.add("PD224", node.span, reason="the result is not a real number")
         return None
     return value
 
@@ -49,7 +49,7 @@ def number(node: syntax.Expression, scope: Scope) -> float | None:
     if value is None:
         return None
     if isinstance(value, str | bool):
-        scope.found.add("PD212", node.span, what="this", found="text" if isinstance(value, str) else "bool")
+        scope.diagnostics.add("PD212", node.span, what="this", found="text" if isinstance(value, str) else "bool")
         return None
     return float(value)
 
@@ -60,7 +60,7 @@ def interval(node: syntax.Interval | None, scope: Scope) -> tuple[float | None, 
         return None, None
     low, high = number(node.low, scope), number(node.high, scope)
     if low is not None and high is not None and low > high:
-        scope.found.add("PD222", node.span, low=f"{low:g}", high=f"{high:g}")
+        scope.diagnostics.add("PD222", node.span, low=f"{low:g}", high=f"{high:g}")
         return None, None
     return low, high
 
@@ -90,7 +90,7 @@ def has_finite_constants(expression: TypedExpression, scope: Scope) -> bool:
     except (ArithmeticError, ValueError) as error:
         reason = _reason(error)
     if reason is not None:
-        scope.found.add("PD224", expression.span, reason=reason)
+        scope.diagnostics.add("PD224", expression.span, reason=reason)
     return reason is None
 
 

@@ -10,19 +10,19 @@ from pdual.dsl.diagnostics import Collector, Label
 from pdual.dsl.spans import Span
 
 
-def check_definitions(nodes: Mapping[str, syntax.Def], found: Collector) -> None:
+def check_definitions(nodes: Mapping[str, syntax.Def], diagnostics: Collector) -> None:
     """Refuse doubled arguments, and functions that call themselves, directly or through others."""
     for node in nodes.values():
         seen: dict[str, Span] = {}
         for parameter in node.parameters:
             name = parameter.name
             if name.name in seen:
-                found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="an argument")
+                diagnostics.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="an argument")
             seen.setdefault(name.name, name.span)
     calls = {name: [callee for callee in _called(node.body) if callee in nodes] for name, node in nodes.items()}
     finished: set[str] = set()
     for start in nodes:
-        _search(start, calls, finished, nodes, found)
+        _search(start, calls, finished, nodes, diagnostics)
 
 
 def _search(
@@ -30,7 +30,7 @@ def _search(
     calls: Mapping[str, list[str]],
     finished: set[str],
     nodes: Mapping[str, syntax.Def],
-    found: Collector,
+    diagnostics: Collector,
 ) -> None:
     """Depth first, without recursion; a callee that is on the path closes a cycle."""
     path: dict[str, None] = {}  # in the order of calls
@@ -43,7 +43,7 @@ def _search(
             calling = list(path)
             cycle = [*calling[calling.index(name) :], name]
             shown = " -> ".join(f"`{item}`" for item in cycle)
-            found.add("PD114", nodes[name].name.span, name=name, what="function", chain=shown)
+            diagnostics.add("PD114", nodes[name].name.span, name=name, what="function", chain=shown)
         elif name not in finished:
             path[name] = None
             waiting.append((name, True))

@@ -41,7 +41,7 @@ def check_held(node: syntax.Expression, kind: str, scope: Scope) -> HeldDual | N
     if not is_held(kind):
         kinds = held_kinds()
         there = ", ".join(f"`{item}`" for item in kinds)
-        scope.found.add("PD403", function.span, name=kind, near=nearest(kind, kinds), there=there)
+        scope.diagnostics.add("PD403", function.span, name=kind, near=nearest(kind, kinds), there=there)
         return None
     declaration = duals()[kind]
     arguments = _arguments(node, declaration, scope) if isinstance(node, syntax.Call) else {}
@@ -94,12 +94,14 @@ def _arguments(node: syntax.Call, declaration: DualKind, scope: Scope) -> dict[s
             near = nearest(name, allowed) if name is not None else None
             if name is None:
                 words = {0: "no argument", 1: "one argument"}.get(len(allowed), f"{len(allowed)} arguments")
-                scope.found.add("PD259", argument.span, owner=kind, allowed=words, there=there)
+                scope.diagnostics.add("PD259", argument.span, owner=kind, allowed=words, there=there)
             else:
-                scope.found.add("PD109", name_span(argument), name=name, owner=kind, near=near, there=there)
+                scope.diagnostics.add("PD109", name_span(argument), name=name, owner=kind, near=near, there=there)
             fits = False
         elif name in found:
-            scope.found.add("PD111", name_span(argument), Label(spans[name], "first"), name=name, what="a setting")
+            scope.diagnostics.add(
+                "PD111", name_span(argument), Label(spans[name], "first"), name=name, what="a setting"
+            )
             fits = False
         else:
             found[name], spans[name] = argument.value, name_span(argument)
@@ -110,31 +112,31 @@ def _cap(value: syntax.Expression | None, kind: DualKind, node: syntax.Expressio
     if "cap" not in kind.arguments:
         return 0.0
     if value is None:
-        scope.found.add("PD409", node.span, kind=kind.name, cap=f"{DEFAULT_CAP:g}")
+        scope.diagnostics.add("PD409", node.span, kind=kind.name, cap=f"{DEFAULT_CAP:g}")
         return DEFAULT_CAP
     cap = number(value, scope)
     if cap is not None and not 0 < cap < float("inf"):
-        scope.found.add("PD408", value.span, found=f"{cap:g}")
+        scope.diagnostics.add("PD408", value.span, found=f"{cap:g}")
         return None
     return cap
 
 
 def _architecture(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) -> ArchitectureUse | None:
     if value is None:
-        scope.found.add("PD412", node.span, missing="the architecture that holds it")
+        scope.diagnostics.add("PD412", node.span, missing="the architecture that holds it")
         return None
     call = value if isinstance(value, syntax.Call) else syntax.Call(value, (), span=value.span)
     return checked_architecture(call, scope)
 
 
-def _is_number(found: ArrayType) -> bool:
-    return found.element in (Kind.REAL, Kind.COMPLEX, Kind.INT, Kind.BOOL) or has_unknown(found)
+def _is_number(array: ArrayType) -> bool:
+    return array.element in (Kind.REAL, Kind.COMPLEX, Kind.INT, Kind.BOOL) or has_unknown(array)
 
 
 def _on(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) -> TypedExpression | None:
     """What a learned dual reads: features, or numbers of the row with axes of one length."""
     if value is None:
-        scope.found.add("PD412", node.span, missing="`on`, what it reads")
+        scope.diagnostics.add("PD412", node.span, missing="`on`, what it reads")
         return None
     typed = scope.at(Place.DUAL).typed(value)
     if is_unknown(typed):
@@ -142,11 +144,11 @@ def _on(value: syntax.Expression | None, node: syntax.Expression, scope: Scope) 
     if isinstance(typed.type, MemberFeatures):
         return typed
     if not isinstance(typed.type, ArrayType) or not _is_number(typed.type):
-        scope.found.add("PD413", value.span, expected="features, or numbers of the row", found=typed.type)
+        scope.diagnostics.add("PD413", value.span, expected="features, or numbers of the row", found=typed.type)
         return None
     ragged = next((axis for axis in typed.type.axes if isinstance(axis, RaggedAxis)), None)
     if ragged is not None:
         expected = "of one length on every row"
-        scope.found.add("PD413", value.span, expected=expected, found=typed.type, ragged=ragged.name)
+        scope.diagnostics.add("PD413", value.span, expected=expected, found=typed.type, ragged=ragged.name)
         return None
     return None if has_unknown(typed.type) else typed

@@ -63,7 +63,7 @@ def check_duals(
     for position, node in enumerate(nodes):
         mine = tuple(parts_of.get(position, ()))
         if position in claiming and not mine and position not in doubled:
-            scope.found.add("PD402", node.span)
+            scope.diagnostics.add("PD402", node.span)
         value = _value(node, families, broken, scope)
         if value is not None and mine:
             duals.append(TypedDual(mine, value, False, node.span))
@@ -93,7 +93,7 @@ def _claims(
         elsewhere = "yes" if name in scope.context.tables.families or name in scope.context.tables.averages else None
         there = ", ".join(f"`{family}`" for family in families) or None
         near = nearest(name, [*families, DEFAULT])
-        scope.found.add("PD106", target.family.span, name=name, near=near, elsewhere=elsewhere, there=there)
+        scope.diagnostics.add("PD106", target.family.span, name=name, near=near, elsewhere=elsewhere, there=there)
         return
     shapes = family_parts(families[name])
     asked = ".".join(part.name for part in target.part)
@@ -104,7 +104,7 @@ def _claims(
         candidates = [piece for shape in shapes for piece in (shape.name, shape.side, shape.component) if piece]
         near = nearest(asked, candidates)
         whole = "yes" if there is None else None
-        scope.found.add("PD118", span, name=asked, family=name, there=there, near=near, whole=whole)
+        scope.diagnostics.add("PD118", span, name=asked, family=name, there=there, near=near, whole=whole)
         return
     rank = 1 if not asked else 3 if any(shape.name == asked for shape in matching) else 2
     yield _Claim(position, tuple((name, shape.name) for shape in matching), rank, target.span)
@@ -128,7 +128,7 @@ def _holders(claims: Sequence[_Claim], scope: Scope) -> tuple[dict[Part, int], s
                 told.add((claim.span, other.span))
                 doubled.add(claim.statement)
                 name = ".".join(filter(None, part))
-                scope.found.add("PD401", claim.span, Label(other.span, "first"), name=name)
+                scope.diagnostics.add("PD401", claim.span, Label(other.span, "first"), name=name)
     return {part: claim.statement for part, claim in best.items()}, doubled
 
 
@@ -169,7 +169,7 @@ def _check_indices(target: syntax.DualTarget, family: TypedFamily, scope: Scope)
     written = ".".join([target.family.name, *(part.name for part in target.part)])
     shown = f"{written}[{indices}]" if indices else written
     found = len(target.indices) or "none"
-    scope.found.add(
+    scope.diagnostics.add(
         "PD404",
         target.span,
         Label(family.span, "family"),
@@ -189,7 +189,7 @@ def _agree(targets: Sequence[syntax.DualTarget], families: Mapping[str, TypedFam
     for target in targets[1:]:
         same = [binder.axis for binder in families[target.family.name].binders] == axes
         if not same or [index.name for index in target.indices] != names:
-            scope.found.add(
+            scope.diagnostics.add(
                 "PD414", target.span, Label(first.span, "first"), left=first.family.name, right=target.family.name
             )
             return False

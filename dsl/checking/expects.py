@@ -33,10 +33,10 @@ def check_expect(node: syntax.Expect, scope: Scope) -> TypedExpect | None:
         named = scope.lookup(data)
         if named is None or not isinstance(named.entity, BrokenEntity):
             there = ", ".join(f"`{item}`" for item in tables.data) or None
-            scope.found.add("PD120", node.data.span, name=data, near=nearest(data, tables.data), there=there)
+            scope.diagnostics.add("PD120", node.data.span, name=data, near=nearest(data, tables.data), there=there)
     scope = replace(scope, place=Place.EXPECT, block=_metrics(scope))
     if not isinstance(node.relation, syntax.Compare):
-        scope.found.add("PD208", node.relation.span, found="a value")
+        scope.diagnostics.add("PD208", node.relation.span, found="a value")
         return None
     operands = tuple(scope.typed(operand) for operand in node.relation.operands)
     for operand, written in zip(operands, node.relation.operands, strict=True):
@@ -66,13 +66,13 @@ def _is_about(operands: Sequence[TypedExpression], data: str, scope: Scope) -> b
     for item in walk(*operands):
         name, over = _named(item, scope) or ("", data)
         if (owner := data_of(over)) != data:
-            scope.found.add("PD126", item.span, name=name, owner=owner, data=data)
+            scope.diagnostics.add("PD126", item.span, name=name, owner=owner, data=data)
             fits = False
     for item in walk(*operands) if fits else ():
         if isinstance(item, RowStatistic):
             units = sorted({found[1] for part in walk(item.argument) if (found := _named(part, scope)) is not None})
             if len(units) > 1:
-                scope.found.add("PD127", item.span, one=units[0], other=units[1])
+                scope.diagnostics.add("PD127", item.span, one=units[0], other=units[1])
                 fits = False
     return fits
 
@@ -99,7 +99,9 @@ def _has_split(data: str, split: syntax.Name, scope: Scope) -> bool:
     if split.name in splits:
         return True
     there = ", ".join(f"`{item}`" for item in splits)
-    scope.found.add("PD119", split.span, name=split.name, data=data, near=nearest(split.name, splits), there=there)
+    scope.diagnostics.add(
+        "PD119", split.span, name=split.name, data=data, near=nearest(split.name, splits), there=there
+    )
     return False
 
 
@@ -110,6 +112,6 @@ def _is_one_number(operand: TypedExpression, node: syntax.Expression, scope: Sco
         shown = node.name if isinstance(node, syntax.Name) else None
         units = {found[1] for item in walk(operand) if (found := _named(item, scope)) is not None}
         unit = "group" if any(data_of(unit) != unit for unit in units) else "row"
-        scope.found.add("PD229", node.span, name=shown, unit=unit)
+        scope.diagnostics.add("PD229", node.span, name=shown, unit=unit)
         return False
     return True

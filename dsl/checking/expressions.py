@@ -20,18 +20,18 @@ from pdual.dsl.types import INT, REAL, TEXT
 def type_expression(node: syntax.Expression, scope: Scope) -> TypedExpression:
     """The checked expression; of unknown type where it was refused, so that nothing is told twice."""
     if scope.depth > DEEPEST:
-        scope.found.add("PD232", node.span, what="an expression is nested", limit=DEEPEST)
+        scope.diagnostics.add("PD232", node.span, what="an expression is nested", limit=DEEPEST)
         return unknown(node.span)
     value = _RULES[type(node)](node, scope)
     size, factors, height = extent_of(value, scope.context)
     if size > LARGEST or factors > HIGHEST:
         scope.context.expansions = MOST_EXPANSIONS + 1  # no more of them: it is told once
         what = "functions written out, one value applies operations" if size > LARGEST else "numbers are multiplied"
-        scope.found.add("PD232", node.span, what=what, limit=LARGEST if size > LARGEST else HIGHEST)
+        scope.diagnostics.add("PD232", node.span, what=what, limit=LARGEST if size > LARGEST else HIGHEST)
         return unknown(node.span)
     # A let is measured where it is defined, with the lets it is built on.
     if height > HIGHEST and scope.depth == 0 and scope.place is not Place.LET:
-        scope.found.add("PD232", node.span, what="values are built on each other", limit=HIGHEST)
+        scope.diagnostics.add("PD232", node.span, what="values are built on each other", limit=HIGHEST)
         return unknown(node.span)
     return value
 
@@ -45,7 +45,7 @@ def _type_text(node: syntax.Text, scope: Scope) -> TypedExpression:
 
 
 def _type_list(node: syntax.ListOf, scope: Scope) -> TypedExpression:
-    scope.found.add("PD258", node.span)
+    scope.diagnostics.add("PD258", node.span)
     return unknown(node.span)
 
 

@@ -14,12 +14,12 @@ def type_features(node: syntax.Call, scope: Scope) -> TypedExpression:
     """``features`` of a let bound to one model call, of a model that the block calls once, or of a call."""
     if len(node.arguments) != 1:
         found = len(node.arguments) or "none"
-        scope.found.add(
+        scope.diagnostics.add(
             "PD202", node.span, name="features", expected="1 argument", found=found, signature="features(name)"
         )
         return unknown(node.span)
     if scope.place not in (Place.DUAL, Place.LET):
-        scope.found.add("PD405", node.span, name="features")
+        scope.diagnostics.add("PD405", node.span, name="features")
         return unknown(node.span)
     call = _call(node.arguments[0].value, scope)
     if call is None:
@@ -29,7 +29,7 @@ def type_features(node: syntax.Call, scope: Scope) -> TypedExpression:
     if type is None:
         if model.name not in scope.context.tables.unbuilt:
             architecture = None if model.architecture is None else model.architecture.architecture
-            scope.found.add("PD407", node.span, model=model.name, architecture=architecture)
+            scope.diagnostics.add("PD407", node.span, model=model.name, architecture=architecture)
         return unknown(node.span)
     return FeaturesOf(type, call, span=node.span)
 
@@ -43,13 +43,15 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
             body = definition.body.call if isinstance(definition.body, OutputOf) else definition.body
             if isinstance(body, ModelCall) and not definition.binders:
                 return body
-            scope.found.add("PD406", node.span, name=definition.name, found=f"`{definition.name}`, which is not one")
+            scope.diagnostics.add(
+                "PD406", node.span, name=definition.name, found=f"`{definition.name}`, which is not one"
+            )
             return None
         case RecordEntity(name, outputs, call):
             for definition in outputs.values():
                 scope.context.mark("let", str(definition.identity))
                 if definition.binders:
-                    scope.found.add("PD406", node.span, name=name, found=f"one for every index of `{name}`")
+                    scope.diagnostics.add("PD406", node.span, name=name, found=f"one for every index of `{name}`")
                     return None
             return call
         case ModelEntity(model):
@@ -59,7 +61,7 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
                 scope.context.features_of.append((model.name, node.span))
                 return calls[0]
             found = f"{_times(len(calls))} of `{model.name}`"
-            scope.found.add("PD406", node.span, name=model.name, found=found)
+            scope.diagnostics.add("PD406", node.span, name=model.name, found=found)
             return None
         case BrokenEntity():
             return None
@@ -69,7 +71,7 @@ def _call(node: syntax.Expression, scope: Scope) -> ModelCall | None:
     if isinstance(value, ModelCall):
         return value
     if not is_unknown(value):
-        scope.found.add("PD406", node.span, found=f"`{value.type}`")
+        scope.diagnostics.add("PD406", node.span, found=f"`{value.type}`")
     return None
 
 

@@ -22,7 +22,7 @@ def type_index(node: syntax.Index, scope: Scope) -> TypedExpression:
         return unknown(node.span)
     if not isinstance(base.type, ArrayType) or len(node.indices) > len(base.type.axes):
         axes = len(base.type.axes) if isinstance(base.type, ArrayType) else 0
-        scope.found.add(
+        scope.diagnostics.add(
             "PD205",
             node.span,
             name=written(base, node.base),
@@ -48,7 +48,7 @@ def _index(
     if isinstance(axis, FixedAxis):
         return _position(node, axis, base, base_node, scope)
     if not isinstance(axis, SetAxis | RaggedAxis):
-        scope.found.add("PD242", node.span, name=written(base, base_node), type=base.type)
+        scope.diagnostics.add("PD242", node.span, name=written(base, base_node), type=base.type)
         return unknown(node.span)
     wanted = MemberOf(axis.set if isinstance(axis, SetAxis) else axis.name)
     index = typed_as_member(node, wanted, scope)
@@ -68,7 +68,7 @@ def typed_as_member(node: syntax.Expression, element: MemberOf, scope: Scope) ->
             label = str(int(node.value))
             if label in labels:
                 return Literal(ArrayType(element), labels.index(label), span=node.span)
-            scope.found.add("PD243", node.span, label=label, set=element.set, labels=_listed(labels))
+            scope.diagnostics.add("PD243", node.span, label=label, set=element.set, labels=_listed(labels))
             return unknown(node.span)
         if isinstance(node, syntax.Name) and scope.lookup(node.name) is None:
             scope.context.mark("set", element.set)
@@ -77,7 +77,7 @@ def typed_as_member(node: syntax.Expression, element: MemberOf, scope: Scope) ->
             near = nearest(node.name, [*labels, *(name for name, _ in scope.reachable())])
             if near in labels:
                 shown = _listed(labels)
-                scope.found.add("PD243", node.span, label=node.name, set=element.set, labels=shown, near=near)
+                scope.diagnostics.add("PD243", node.span, label=node.name, set=element.set, labels=shown, near=near)
                 return unknown(node.span)
     return scope.typed(node)
 
@@ -91,7 +91,7 @@ def _position(
     fits = isinstance(index, Literal) and type(index.value) is int and isinstance(index.type, ArrayType)
     if not fits or not 0 <= int(index.value) < axis.size:  # type: ignore[union-attr]
         found = str(index.value) if isinstance(index, Literal) else str(index.type)
-        scope.found.add("PD206", node.span, name=written(base, base_node), last=axis.size - 1, found=found)
+        scope.diagnostics.add("PD206", node.span, name=written(base, base_node), last=axis.size - 1, found=found)
         return unknown(node.span)
     return index
 
@@ -107,13 +107,13 @@ def _report_mismatch(
     name = written(base, base_node)
     element = index.type.element if isinstance(index.type, ArrayType) and not index.type.axes else None
     if not isinstance(element, MemberOf):
-        scope.found.add("PD244", node.span, name=name, wanted=wanted, found=index.type)
+        scope.diagnostics.add("PD244", node.span, name=name, wanted=wanted, found=index.type)
         return
     if element.set == UNKNOWN_SET:
         return
     maps = _maps(element.set, wanted.set, scope)
     labels = [Label(index.binder.span, "declared")] if isinstance(index, IndexRef) else []
-    scope.found.add(
+    scope.diagnostics.add(
         "PD204",
         node.span,
         *labels,

@@ -26,7 +26,7 @@ def report_own_label(
     for family in families:
         compared = _labels(walk(*family.operands, through_lets=True, into_calls=False))
         for name in sorted(inputs & compared):
-            scope.found.add("PD410", node.value.span, field=name, family=family.name)
+            scope.diagnostics.add("PD410", node.value.span, field=name, family=family.name)
 
 
 def _labels(items: Iterable[TypedExpression]) -> set[str]:

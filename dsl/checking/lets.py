@@ -23,7 +23,7 @@ def check_let(node: syntax.Let, scope: Scope) -> Iterator[tuple[syntax.Name, Ent
         check_free(name.name, name.span, scope)
     for binder in node.binders:
         if binder.where is not None:
-            scope.found.add("PD273", binder.where.span, name=node.names[0].name)
+            scope.diagnostics.add("PD273", binder.where.span, name=node.names[0].name)
     binders, inner = bind_all(node.binders, scope.at(Place.LET))
     body = inner.typed(node.value)
     report_idle(binders, node.binders, (node.value,), scope)
@@ -53,7 +53,7 @@ def _named(
             for output, type in body.type.fields
         }
         return name, RecordEntity(name.name, outputs, body, span), tuple(outputs.values())
-    scope.found.add("PD246", node.value.span, found=body.type)
+    scope.diagnostics.add("PD246", node.value.span, found=body.type)
     return name, BrokenEntity(), ()
 
 
@@ -62,7 +62,7 @@ def _taken_apart(
 ) -> Iterator[tuple[syntax.Name, Entity, tuple[LetDefinition, ...]]]:
     """``let (v, s) = call``: by the names of the outputs, in any order."""
     if not isinstance(body, ModelCall) or not isinstance(body.type, RecordType):
-        scope.found.add("PD225", node.value.span, found=body.type)
+        scope.diagnostics.add("PD225", node.value.span, found=body.type)
         for name in node.names:
             yield name, BrokenEntity(), ()
         return
@@ -71,7 +71,7 @@ def _taken_apart(
         if name.name not in types:
             has = ", ".join(f"`{output}`" for output in types)
             near = nearest(name.name, types)
-            scope.found.add("PD108", name.span, name=name.name, model=body.model, has=has, near=near)
+            scope.diagnostics.add("PD108", name.span, name=name.name, model=body.model, has=has, near=near)
             yield name, BrokenEntity(), ()
             continue
         value = OutputOf(types[name.name], body, name.name, span=body.span)
@@ -87,7 +87,7 @@ def _definition(
     definition = LetDefinition(scope.context.identity(), name, tuple(binders), body, replace(type, axes=axes), span)
     height = extent_of(body, scope.context).height
     if height > HIGHEST:
-        scope.found.add("PD232", span, what="values are built on each other", limit=HIGHEST)
+        scope.diagnostics.add("PD232", span, what="values are built on each other", limit=HIGHEST)
         height = 0  # told once, not for everything above it
     scope.context.heights[definition.identity] = height
     return definition

@@ -67,11 +67,11 @@ def report_unknown(node: syntax.Name, scope: Scope) -> None:
     near = nearest(node.name, [name for name, entity in scope.reachable() if isinstance(entity, _VALUES)])
     tables = scope.context.tables
     if node.name in tables.sets:
-        scope.found.add("PD121", node.span, name=node.name, what="an index set", near=near)
+        scope.diagnostics.add("PD121", node.span, name=node.name, what="an index set", near=near)
     elif node.name in tables.families or node.name in tables.averages:
-        scope.found.add("PD121", node.span, name=node.name, what="a constraint", near=near)
+        scope.diagnostics.add("PD121", node.span, name=node.name, what="a constraint", near=near)
     else:
-        scope.found.add("PD101", node.span, name=node.name, near=near)
+        scope.diagnostics.add("PD101", node.span, name=node.name, near=near)
 
 
 def entity_value(entity: Entity, name: str, span: Span, scope: Scope) -> TypedExpression:
@@ -87,7 +87,7 @@ def entity_value(entity: Entity, name: str, span: Span, scope: Scope) -> TypedEx
         case LetEntity(definition, reads_features):
             scope.context.mark("let", str(definition.identity))
             if reads_features and scope.place not in (Place.DUAL, Place.LET):
-                scope.found.add("PD405", span, Label(definition.span, "let"), name=name)
+                scope.diagnostics.add("PD405", span, Label(definition.span, "let"), name=name)
                 return unknown(span)
             return LetRef(definition.type, definition, span=span)
         case RecordEntity():
@@ -101,7 +101,7 @@ def entity_value(entity: Entity, name: str, span: Span, scope: Scope) -> TypedEx
         case AmbiguousEntity(owners):
             labels = [Label(owner_span, "field") for _, owner_span in owners]
             givens = " and ".join(f"`{given}`" for given, _ in owners)
-            scope.found.add("PD113", span, *labels, name=name, givens=givens, qualified=f"{owners[0][0]}.{name}")
+            scope.diagnostics.add("PD113", span, *labels, name=name, givens=givens, qualified=f"{owners[0][0]}.{name}")
             for given, _ in owners:
                 scope.context.mark("given field", given, name)
             return unknown(span)
@@ -120,7 +120,7 @@ def _report_kind(entity: Entity, name: str, span: Span, scope: Scope) -> None:
         use = f"{name}.{fields[0].name}" if fields else None
     elif isinstance(entity, GivenEntity) and entity.given.fields:
         use = f"{name}.{entity.given.fields[0].name}"
-    scope.found.add("PD121", span, name=name, what=described(entity), use=use)
+    scope.diagnostics.add("PD121", span, name=name, what=described(entity), use=use)
 
 
 def _given_ref(given: str, field: TypedField, span: Span, scope: Scope) -> TypedExpression:
@@ -163,10 +163,10 @@ def type_member(node: syntax.Member, scope: Scope) -> TypedExpression:
             case IndexEntity(binder) if binder.rows_of is not None:
                 return _row_field(node, binder.rows_of, RowEntity(binder.rows_of, binder), scope)
             case GroupEntity(name, data):
-                scope.found.add("PD235", node.span, name=name, field=node.name, data=data)
+                scope.diagnostics.add("PD235", node.span, name=name, field=node.name, data=data)
                 return unknown(node.span)
             case DataEntity(data_set):
-                scope.found.add("PD121", node.base.span, name=data_set.name, what="a data set")
+                scope.diagnostics.add("PD121", node.base.span, name=data_set.name, what="a data set")
                 return unknown(node.span)
             case _:
                 pass
@@ -179,7 +179,7 @@ def type_member(node: syntax.Member, scope: Scope) -> TypedExpression:
             return OutputOf(types[node.name], base, node.name, span=node.span)
         _report_member(node, f"`{base.model}`", list(types), scope)
         return unknown(node.span)
-    scope.found.add("PD239", node.span, field=node.name, found=str(base.type))
+    scope.diagnostics.add("PD239", node.span, field=node.name, found=str(base.type))
     return unknown(node.span)
 
 
@@ -198,4 +198,4 @@ def _row_field(node: syntax.Member, data: str, row: RowEntity, scope: Scope) -> 
 def _report_member(node: syntax.Member, owner: str, candidates: list[str], scope: Scope) -> None:
     has = ", ".join(f"`{name}`" for name in candidates) or None
     near = nearest(node.name, candidates)
-    scope.found.add("PD107", node.name_span, name=node.name, owner=owner, near=near, has=has)
+    scope.diagnostics.add("PD107", node.name_span, name=node.name, owner=owner, near=near, has=has)

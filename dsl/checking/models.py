@@ -73,7 +73,7 @@ def _report_cycles(waiting: Mapping[str, syntax.Expression], nodes: Mapping[str,
             if following in chain:
                 cycle = [*chain[chain.index(following) :], following]
                 shown = " -> ".join(f"`{item}`" for item in cycle)
-                scope.found.add("PD114", nodes[following].name.span, name=following, what="model", chain=shown)
+                scope.diagnostics.add("PD114", nodes[following].name.span, name=following, what="model", chain=shown)
                 break
             chain.append(following)
         told.update(chain)
@@ -90,12 +90,12 @@ def _freeze(
         original = waiting[current]
         node = nodes[current]
         if node.parameters is not None and current not in chain:
-            scope.found.add("PD264", node.name.span, name=current)
+            scope.diagnostics.add("PD264", node.name.span, name=current)
         if not isinstance(original, syntax.Name) or original.name not in nodes or original.name in chain:
             if not isinstance(original, syntax.Name) or original.name not in nodes:
                 written = original.name if isinstance(original, syntax.Name) else None
                 near = nearest(written, nodes) if written is not None else None
-                scope.found.add("PD265", original.span, name=None if written == FROZEN else written, near=near)
+                scope.diagnostics.add("PD265", original.span, name=None if written == FROZEN else written, near=near)
             _mark_broken([*chain, current], nodes, scope)
             return
         scope.context.mark("model", original.name)
@@ -145,15 +145,17 @@ def _signature(node: syntax.Model, scope: Scope) -> tuple[Signature, Type]:
     for parameter in node.parameters or ():
         name = parameter.name
         if name.name in seen:
-            context.found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="an argument")
+            context.diagnostics.add(
+                "PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="an argument"
+            )
         seen.setdefault(name.name, name.span)
         if parameter.type is None:
-            context.found.add("PD266", name.span, name=name.name)
+            context.diagnostics.add("PD266", name.span, name=name.name)
             inputs.append((name.name, ArrayType(MemberOf(UNKNOWN_SET))))
             continue
         inputs.append((name.name, value_type(parameter.type, context, "an argument of a model")))
         if isinstance(parameter.type, syntax.ArrayTypeName) and parameter.type.interval is not None:
-            context.found.add("PD269", parameter.type.interval.span)
+            context.diagnostics.add("PD269", parameter.type.interval.span)
     outputs, output = _outputs(node, scope)
     return Signature(tuple(inputs), outputs), output  # type: ignore[arg-type]
 
@@ -167,14 +169,14 @@ def _outputs(node: syntax.Model, scope: Scope) -> tuple[tuple[Output, ...], Type
             for name in field.names:
                 if name.name in outputs:
                     labels = Label(spans[name.name], "first")
-                    scope.found.add("PD111", name.span, labels, name=name.name, what="an output")
+                    scope.diagnostics.add("PD111", name.span, labels, name=name.name, what="an output")
                     continue
                 spans[name.name] = name.span
                 outputs[name.name] = _output(name.name, field.type, scope)
         record = RecordType(tuple((name, output.type) for name, output in outputs.items()))
         return tuple(outputs.values()), record
     if written is None:
-        scope.found.add("PD267", node.name.span, name=node.name.name)
+        scope.diagnostics.add("PD267", node.name.span, name=node.name.name)
         return (), ArrayType(MemberOf(UNKNOWN_SET))
     output = _output("", written, scope)
     return (output,), output.type
@@ -183,14 +185,14 @@ def _outputs(node: syntax.Model, scope: Scope) -> tuple[tuple[Output, ...], Type
 def _output(name: str, node: syntax.TypeName, scope: Scope) -> Output:
     if not isinstance(node, syntax.ArrayTypeName):
         found = "a graph" if isinstance(node, syntax.GraphTypeName) else "a record"
-        scope.found.add("PD238", node.span, where="an output of a model", found=found)
+        scope.diagnostics.add("PD238", node.span, where="an output of a model", found=found)
         return Output(name, ArrayType(MemberOf(UNKNOWN_SET)))
     type = array_type(node, scope.context)
     if any(isinstance(axis, OpenAxis) for axis in type.axes):
-        scope.found.add("PD268", node.span)
+        scope.diagnostics.add("PD268", node.span)
         return Output(name, ArrayType(MemberOf(UNKNOWN_SET)))
     if node.interval is not None and type.element is not Kind.REAL and not has_unknown(type):
-        scope.found.add("PD263", node.interval.span, found=type.element)
+        scope.diagnostics.add("PD263", node.interval.span, found=type.element)
         return Output(name, type)
     return Output(name, type, *interval(node.interval, scope))
 
@@ -199,7 +201,7 @@ def _suits(node: syntax.Model, signature: Signature, use: ArchitectureUse, scope
     """Whether the architecture has no complaint; each is told at the input, output or setting it is about."""
     complaints = list(architectures()[use.architecture].complaints(signature, use.settings))
     for complaint in complaints:
-        scope.found.add(
+        scope.diagnostics.add(
             "PD219",
             _subject_span(node, complaint.subject),
             subject=complaint.subject or None,

@@ -21,7 +21,7 @@ def may_name(field: FieldInfo, name: str, value: Any, node: syntax.Expression, o
     if marker is None or not isinstance(value, str) or not value or _is_handed_in(node, scope):
         return True
     if not is_beside(value):
-        scope.found.add("PD260", node.span, name=name, owner=owner, reason=elsewhere(value, marker.way))
+        scope.diagnostics.add("PD260", node.span, name=name, owner=owner, reason=elsewhere(value, marker.way))
         return False
     scope.context.files.append(NamedFile(value, name, owner, marker, node.span))
     return True

@@ -53,7 +53,7 @@ def type_compare(node: syntax.Compare, scope: Scope) -> TypedExpression:
     """``a <= b``; a chain ``a <= b <= c`` means ``a <= b and b <= c``."""
     inner = scope.deeper()
     if len(node.operators) > DEEPEST:
-        scope.found.add("PD232", node.span, what="relations are chained", limit=DEEPEST)
+        scope.diagnostics.add("PD232", node.span, what="relations are chained", limit=DEEPEST)
         return unknown(node.span)
     operands = _operands(node, inner)
     found: TypedExpression | None = None
@@ -103,7 +103,7 @@ def compare(
     """One comparison; a real number against a complex one is refused, whatever the operator."""
     elements = [_element(operand.type) for operand in pair]
     if operator in _EQUALITIES and elements.count(Kind.COMPLEX) == 1 and set(elements) & {Kind.REAL, Kind.INT}:
-        scope.found.add("PD210", span, operator=operator, left=elements[0], right=elements[1])
+        scope.diagnostics.add("PD210", span, operator=operator, left=elements[0], right=elements[1])
         return unknown(span)
     return apply(OPERATORS[operator, 2], operator, pair, nodes, span, scope)
 
@@ -113,7 +113,7 @@ def type_conditional(node: syntax.Conditional, scope: Scope) -> TypedExpression:
     inner = scope.deeper()
     condition, then, otherwise = inner.typed(node.condition), inner.typed(node.then), inner.typed(node.otherwise)
     if not is_unknown(condition) and condition.type != ArrayType(Kind.BOOL):
-        scope.found.add("PD207", node.condition.span, found=condition.type)
+        scope.diagnostics.add("PD207", node.condition.span, found=condition.type)
         return unknown(node.span)
     nodes = (node.condition, node.then, node.otherwise)
     return apply(OPERATIONS["where"], "if", (condition, then, otherwise), nodes, node.span, scope)
@@ -146,11 +146,11 @@ def apply(
 def _report(operation: Operation, shown: str, elements: Sequence[Element], span: Span, scope: Scope) -> None:
     members = [element for element in elements if isinstance(element, MemberOf)]
     if shown in _EQUALITIES and len(members) == 2:
-        scope.found.add("PD245", span, left=members[0], right=members[1])
+        scope.diagnostics.add("PD245", span, left=members[0], right=members[1])
         return
     order = "complex numbers have no order" if shown in ("<", ">", "<=", ">=") and Kind.COMPLEX in elements else None
     found = " and ".join(f"`{element}`" for element in elements)
-    scope.found.add("PD201", span, shown=shown, expected=operation.expects, found=found, order=order)
+    scope.diagnostics.add("PD201", span, shown=shown, expected=operation.expects, found=found, order=order)
 
 
 def require_scalar(expression: TypedExpression, node: syntax.Expression, scope: Scope) -> bool:
@@ -168,9 +168,9 @@ def require_scalar(expression: TypedExpression, node: syntax.Expression, scope: 
         reduced = f"sum[i in {axis}]({name}[i])" if over_one else None
         if not isinstance(node, syntax.Name | syntax.Member):
             carried = reduced = None
-        scope.found.add("PD203", node.span, name=name, type=expression.type, carried=carried, reduced=reduced)
+        scope.diagnostics.add("PD203", node.span, name=name, type=expression.type, carried=carried, reduced=reduced)
         return False
-    scope.found.add("PD246", node.span, found=expression.type)
+    scope.diagnostics.add("PD246", node.span, found=expression.type)
     return False
 
 
@@ -188,7 +188,7 @@ def require_real(expression: TypedExpression, node: syntax.Expression, what: str
     if element in (Kind.REAL, Kind.INT):
         return True
     if element != MemberOf(UNKNOWN_SET):
-        scope.found.add("PD212", node.span, what=what, found=element)
+        scope.diagnostics.add("PD212", node.span, what=what, found=element)
     return False
 
 

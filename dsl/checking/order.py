@@ -20,10 +20,10 @@ def report_later(node: syntax.Name, scope: Scope) -> bool:
     circle = _circle(node.name, {name.name for name in in_hand.names}, to_come)
     if circle is None:
         declared = next(name for name in later.names if name.name == node.name)
-        scope.found.add("PD125", node.span, Label(declared.span, "later"), name=node.name)
+        scope.diagnostics.add("PD125", node.span, Label(declared.span, "later"), name=node.name)
     else:
         chain = " -> ".join(f"`{name}`" for name in circle)
-        scope.found.add("PD114", node.span, name=circle[0], what="let", chain=chain)
+        scope.diagnostics.add("PD114", node.span, name=circle[0], what="let", chain=chain)
     return True
 
 

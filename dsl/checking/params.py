@@ -27,14 +27,14 @@ def check_param(node: syntax.Param, overrides: Overrides, scope: Scope) -> Typed
     name = node.name.name
     type = _type_of(default)
     if node.interval is not None and type not in (INT, REAL):
-        scope.found.add("PD220", node.interval.span, name=name, type=type, found="a range")
+        scope.diagnostics.add("PD220", node.interval.span, name=name, type=type, found="a range")
         low = high = None
     _check_range(name, default, low, high, node.value.span, scope, "PD221")
     value = default
     if name in overrides:
         given = _converted(overrides[name], type)
         if given is None:
-            scope.found.add("PD240", node.name.span, name=name, type=_worded(type), found=overrides[name])
+            scope.diagnostics.add("PD240", node.name.span, name=name, type=_worded(type), found=overrides[name])
         else:
             _check_range(name, given, low, high, node.name.span, scope, "PD241")
             value = given
@@ -46,7 +46,7 @@ def check_override_names(overrides: Overrides, declared: Mapping[str, object], s
     for name in overrides:
         if name not in declared:
             params = ", ".join(f"`{param}`" for param in declared) or None
-            scope.found.add("PD116", name=name, near=nearest(name, declared), params=params)
+            scope.diagnostics.add("PD116", name=name, near=nearest(name, declared), params=params)
 
 
 def _type_of(value: Constant) -> ArrayType:
@@ -96,4 +96,4 @@ def _check_range(
     if low is None or high is None or isinstance(value, str):
         return
     if not low <= value <= high:
-        scope.found.add(code, span, name=name, found=f"{value:g}", low=f"{low:g}", high=f"{high:g}")
+        scope.diagnostics.add(code, span, name=name, found=f"{value:g}", low=f"{low:g}", high=f"{high:g}")

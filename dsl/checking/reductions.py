@@ -26,20 +26,22 @@ def type_reduction(node: syntax.Reduction, scope: Scope) -> TypedExpression:
     if node.function not in REDUCTIONS:
         near = nearest(node.function, REDUCTIONS)
         there = ", ".join(f"`{name}`" for name in REDUCTIONS)
-        scope.found.add("PD103", node.function_span, name=node.function, what="a reduction", near=near, there=there)
+        scope.diagnostics.add(
+            "PD103", node.function_span, name=node.function, what="a reduction", near=near, there=there
+        )
         return unknown(node.span)
     if is_unknown(body) or any(binder.axis == SetAxis(UNKNOWN_SET) for binder in binders):
         return unknown(node.span)
     rule = REDUCTIONS[node.function]
     if not isinstance(body.type, ArrayType) or (body.type.axes and node.function not in _ELEMENTWISE):
-        scope.found.add("PD213", node.body.span, shown=node.function, expected=rule.expects, found=body.type)
+        scope.diagnostics.add("PD213", node.body.span, shown=node.function, expected=rule.expects, found=body.type)
         return unknown(node.span)
     result = rule.result(body.type.element)
     if result is None:
-        scope.found.add("PD213", node.body.span, shown=node.function, expected=rule.expects, found=body.type)
+        scope.diagnostics.add("PD213", node.body.span, shown=node.function, expected=rule.expects, found=body.type)
         return unknown(node.span)
     if node.function == "count" and body.type.element is Kind.BOOL and not isinstance(body, Literal):
-        scope.found.add("PD233", node.body.span)
+        scope.diagnostics.add("PD233", node.body.span)
     elif node.function != "count":
         report_idle(binders, node.binders, (node.body,), scope)
     return Reduce(ArrayType(result, body.type.axes), node.function, binders, body, span=node.span)
@@ -65,7 +67,7 @@ def bind(node: syntax.Binder, scope: Scope) -> tuple[Binder, Scope]:
     if node.where is not None:
         condition = _extended(scope, binder, node).typed(node.where)
         if not is_unknown(condition) and condition.type != BOOL:
-            scope.found.add("PD207", node.where.span, found=condition.type)
+            scope.diagnostics.add("PD207", node.where.span, found=condition.type)
         elif not is_unknown(condition):
             binder = Binder(binder.identity, binder.name, axis, condition, rows_of, span)
     return binder, _extended(scope, binder, node)
@@ -90,13 +92,13 @@ def _domain(node: syntax.Expression, scope: Scope) -> tuple[Axis, str | None]:
             return RaggedAxis(node.name), None
         if named is not None and not isinstance(named.entity, BrokenEntity):
             rows = named.entity.data.name if isinstance(named.entity, DataEntity) else None
-            scope.found.add("PD226", node.span, name=node.name, what=described(named.entity), rows=rows)
+            scope.diagnostics.add("PD226", node.span, name=node.name, what=described(named.entity), rows=rows)
             return SetAxis(UNKNOWN_SET), None
         if named is None:
             near = nearest(node.name, [*tables.sets, *tables.ragged])
-            scope.found.add("PD102", node.span, name=node.name, what="set", near=near)
+            scope.diagnostics.add("PD102", node.span, name=node.name, what="set", near=near)
         return SetAxis(UNKNOWN_SET), None
-    scope.found.add("PD226", node.span, name=_dotted(node), what="no index set")
+    scope.diagnostics.add("PD226", node.span, name=_dotted(node), what="no index set")
     return SetAxis(UNKNOWN_SET), None
 
 
@@ -110,7 +112,7 @@ def check_free(name: str, span: Span, scope: Scope) -> bool:
     """Whether a local name hides no other one; one that would is reported."""
     hidden = scope.lookup(name)
     if hidden is not None and not isinstance(hidden.entity, BrokenEntity):
-        scope.found.add("PD112", span, Label(hidden.span, "hidden"), name=name, what=described(hidden.entity))
+        scope.diagnostics.add("PD112", span, Label(hidden.span, "hidden"), name=name, what=described(hidden.entity))
         return False
     return True
 
@@ -123,7 +125,7 @@ def report_idle(
         filters = [other.where for other in nodes[position:] if other.where is not None]
         if binder.axis == SetAxis(UNKNOWN_SET) or any(mentions(part, node.name) for part in (*bodies, *filters)):
             continue
-        scope.found.add("PD214", node.name_span, name=node.name, over=str(binder.axis))
+        scope.diagnostics.add("PD214", node.name_span, name=node.name, over=str(binder.axis))
 
 
 def mentions(node: syntax.Node, name: str) -> bool:

@@ -35,7 +35,7 @@ def check_relation(node: syntax.Expression, scope: Scope) -> Relation | None:
     if not isinstance(node, syntax.Compare):
         typed = scope.typed(node)
         if not is_unknown(typed):
-            scope.found.add("PD208", node.span, found=f"`{typed.type}`")
+            scope.diagnostics.add("PD208", node.span, found=f"`{typed.type}`")
         return None
     operands = tuple(scope.typed(operand) for operand in node.operands)
     if not _allowed(node, scope) or any(is_unknown(operand) for operand in operands):
@@ -52,12 +52,12 @@ def _allowed(node: syntax.Compare, scope: Scope) -> bool:
     for operator in operators:
         if operator in ("<", ">", "!="):
             gap = _between(node, operators.index(operator))
-            scope.found.add("PD209", gap, operator=operator, turned=_TURNED.get(operator))
+            scope.diagnostics.add("PD209", gap, operator=operator, turned=_TURNED.get(operator))
             return False
     if len(operators) == 1 or operators in _TWO_SIDED:
         return True
     shown = " and ".join(f"`{operator}`" for operator in operators)
-    scope.found.add("PD270", node.span, operators=shown)
+    scope.diagnostics.add("PD270", node.span, operators=shown)
     return False
 
 
@@ -71,12 +71,12 @@ def _comparable(node: syntax.Compare, operands: Sequence[TypedExpression], scope
     for element, written in zip(elements, node.operands, strict=True):
         if element not in (Kind.REAL, Kind.INT, Kind.COMPLEX):
             if element != MemberOf(UNKNOWN_SET):
-                scope.found.add("PD211", written.span, found=element)
+                scope.diagnostics.add("PD211", written.span, found=element)
             return False
     if Kind.COMPLEX not in elements or set(elements) == {Kind.COMPLEX}:
         return True
     left, right = ("complex" if element is Kind.COMPLEX else "real" for element in _differing(elements))
-    scope.found.add("PD210", node.span, operator=node.operators[0], left=left, right=right)
+    scope.diagnostics.add("PD210", node.span, operator=node.operators[0], left=left, right=right)
     return False
 
 
@@ -94,6 +94,6 @@ def check_scale(node: syntax.Expression | None, scope: Scope) -> TypedExpression
     if is_unknown(typed) or not require_real(typed, node, "a scale", scope):
         return None
     if isinstance(typed, Literal) and not float(typed.value) > 0:
-        scope.found.add("PD271", node.span, found=f"{float(typed.value):g}")
+        scope.diagnostics.add("PD271", node.span, found=f"{float(typed.value):g}")
         return None
     return typed

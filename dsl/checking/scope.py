@@ -91,7 +91,7 @@ class Extent(NamedTuple):
 class Context:
     """What every step shares."""
 
-    found: Collector
+    diagnostics: Collector
     typer: Typer
     tables: Tables = field(default_factory=Tables)
     used: set[tuple[str, ...]] = field(default_factory=set)
@@ -174,9 +174,9 @@ class Scope:
         return None if known is None else known.labels
 
     @property
-    def found(self) -> Collector:
+    def diagnostics(self) -> Collector:
         """Where mistakes are recorded."""
-        return self.context.found
+        return self.context.diagnostics
 
 
 def unknown(span: Span = NOWHERE) -> Literal:

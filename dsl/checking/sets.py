@@ -23,10 +23,10 @@ def check_set(node: syntax.SetDeclaration, scope: Scope) -> TypedSet:
         return TypedSet(name, None, None, node.name.span)
     span = node.low.span.to(node.high.span)
     if low > high:
-        scope.found.add("PD228", span, low=low, high=high)
+        scope.diagnostics.add("PD228", span, low=low, high=high)
         return TypedSet(name, None, None, node.name.span)
     if high - low >= MOST_MEMBERS:
-        scope.found.add("PD272", span, name=name, size=f"{high - low + 1:,}", limit=f"{MOST_MEMBERS:,}")
+        scope.diagnostics.add("PD272", span, name=name, size=f"{high - low + 1:,}", limit=f"{MOST_MEMBERS:,}")
         return TypedSet(name, None, None, node.name.span)
     return TypedSet(name, tuple(map(str, range(low, high + 1))), None, node.name.span)
 
@@ -37,7 +37,7 @@ def _end(node: syntax.Expression, scope: Scope) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool | str) or value < 0 or not float(value).is_integer():
-        scope.found.add("PD276", node.span, found=str(value).lower() if isinstance(value, bool) else value)
+        scope.diagnostics.add("PD276", node.span, found=str(value).lower() if isinstance(value, bool) else value)
         return None
     return int(value)
 
@@ -47,6 +47,6 @@ def _members(node: syntax.SetDeclaration, scope: Scope) -> tuple[str, ...]:
     for member in node.members:
         if member.name in seen:
             labels = Label(seen[member.name], "first")
-            scope.found.add("PD111", member.span, labels, name=member.name, what="a member")
+            scope.diagnostics.add("PD111", member.span, labels, name=member.name, what="a member")
         seen.setdefault(member.name, member.span)
     return tuple(seen)

@@ -78,7 +78,7 @@ def _name(node: syntax.Name, takes: Accepted, scope: Scope, build: Builder) -> A
     if named is None and node.name not in ("true", "false", "inf", "pi"):
         found = [name for name, entity in scope.reachable() if _fits(entity, takes)]
         near = nearest(node.name, [*takes.words, *found, *takes.records])
-        scope.found.add("PD110", node.span, name=node.name, near=near, expected=takes.expected)
+        scope.diagnostics.add("PD110", node.span, name=node.name, near=near, expected=takes.expected)
         return REFUSED
     return _constant(node, scope)
 
@@ -123,7 +123,7 @@ def _nested(
     name = dotted(node.function)
     if name not in known:
         there = ", ".join(f"`{item}`" for item in known)
-        scope.found.add("PD103", node.function.span, name=name, what=what, near=nearest(name, known), there=there)
+        scope.diagnostics.add("PD103", node.function.span, name=name, what=what, near=nearest(name, known), there=there)
         return REFUSED
     settings = build(known[name], (), node, name, scope)
     return REFUSED if settings is None else use(settings)
@@ -141,7 +141,7 @@ def architecture_use(node: syntax.Call, scope: Scope, build: Builder) -> Archite
     if declaration is None:
         there = ", ".join(f"`{item}`" for item in sorted(architectures()))
         near = nearest(name, architectures())
-        scope.found.add("PD105", node.function.span, name=name, near=near, there=there)
+        scope.diagnostics.add("PD105", node.function.span, name=name, near=near, there=there)
         return None
     settings = build(declaration.settings, declaration.positional, node, name, scope)
     return None if settings is None else ArchitectureUse(name, settings)

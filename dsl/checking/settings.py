@@ -38,7 +38,7 @@ def call_settings(
                 most, f"{most} arguments without a name"
             )
             there = ", ".join(f"`{setting}`" for setting in record.model_fields) or None
-            scope.found.add("PD259", argument.span, owner=name, allowed=allowed, there=there)
+            scope.diagnostics.add("PD259", argument.span, owner=name, allowed=allowed, there=there)
             complete = False
     return _build(record, written, name, call.span, complete, scope)
 
@@ -79,11 +79,11 @@ def _build(
             there = ", ".join(f"`{setting}`" for setting in record.model_fields) or None
             near = nearest(name, record.model_fields)
             meant |= {near} if near is not None else set()
-            scope.found.add("PD109", name_span, name=name, owner=owner, near=near, there=there)
+            scope.diagnostics.add("PD109", name_span, name=name, owner=owner, near=near, there=there)
             complete = False
             continue
         if name in spans:
-            scope.found.add("PD111", name_span, Label(spans[name], "first"), name=name, what="a setting")
+            scope.diagnostics.add("PD111", name_span, Label(spans[name], "first"), name=name, what="a setting")
             complete = False
             continue
         nodes[name], spans[name] = node, name_span
@@ -112,7 +112,7 @@ def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, 
         found = "a list"
     elif isinstance(value, int) and abs(value) > LARGEST and not takes.takes(float):
         found = f"{value:.4g}" if abs(value) < 1e300 else "a larger one"
-        scope.found.add(
+        scope.diagnostics.add(
             "PD217", node.span, name=name, owner=owner, expected=f"a whole number up to {LARGEST:,}", found=found
         )
         return True
@@ -123,7 +123,7 @@ def _is_misfit(value: Any, takes: Accepted, node: syntax.Expression, name: str, 
     else:
         return False
     near = nearest(value, takes.words) if isinstance(value, str) else None
-    scope.found.add("PD217", node.span, name=name, owner=owner, expected=takes.expected, found=found, near=near)
+    scope.diagnostics.add("PD217", node.span, name=name, owner=owner, expected=takes.expected, found=found, near=near)
     return True
 
 
@@ -157,7 +157,7 @@ def _validated(
 
 def _report_missing(record: type[Settings], name: str, owner: str, span: Span, scope: Scope) -> None:
     expected = accepted(record.model_fields[name].annotation).expected
-    scope.found.add("PD218", span, name=name, owner=owner, expected=expected)
+    scope.diagnostics.add("PD218", span, name=name, owner=owner, expected=expected)
 
 
 def _report(
@@ -177,14 +177,14 @@ def _report(
     expected = _expected(problem, takes)
     if expected is None:
         reason = str(problem["msg"]).removeprefix("Value error, ")
-        scope.found.add("PD260", spot, name=name or None, owner=owner, reason=reason)
+        scope.diagnostics.add("PD260", spot, name=name or None, owner=owner, reason=reason)
         return
     found = (
         f"a list of {len(node.items)}"
         if isinstance(node, syntax.ListOf) and problem["type"] == "missing"
         else _shown(problem["input"])
     )
-    scope.found.add("PD217", spot, name=name, owner=owner, expected=expected, found=found)
+    scope.diagnostics.add("PD217", spot, name=name, owner=owner, expected=expected, found=found)
 
 
 def _item(node: syntax.Expression, location: Sequence[Any]) -> syntax.Expression:

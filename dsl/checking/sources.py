@@ -60,7 +60,7 @@ def check_data(node: syntax.Data, scope: Scope) -> TypedData:
     else:
         for setting in node.settings:
             source = dotted(node.source.function)
-            scope.found.add("PD261", setting.span, name=setting.name.name, source=source)
+            scope.diagnostics.add("PD261", setting.span, name=setting.name.name, source=source)
         origin = _origin(node.source, SourceRole.DATA, scope)
     fields = tuple(_fields(node.fields, origin, "a field of a row", scope))
     check_standardised(name, origin.settings, fields, scope)
@@ -76,7 +76,7 @@ def _origin(call: syntax.Call, role: SourceRole, scope: Scope) -> _Origin:
         code = "PD104" if declaration is None else "PD262"
         near = nearest(name, known) if declaration is None else None
         there = ", ".join(f"`{item}`" for item in known)
-        scope.found.add(code, call.function.span, name=name, near=near, there=there, role=role)
+        scope.diagnostics.add(code, call.function.span, name=name, near=near, there=there, role=role)
         return _Origin(name, Settings(), None)
     settings = call_settings(declaration.settings, declaration.positional, call, name, scope)
     if settings is None:
@@ -101,11 +101,13 @@ def _fields(
         bounds = node.type.interval if isinstance(node.type, syntax.ArrayTypeName) else None
         low, high = interval(bounds, scope)
         if bounds is not None and isinstance(found, ArrayType) and not _may_bound(found):
-            scope.found.add("PD263", bounds.span, found=found.element)
+            scope.diagnostics.add("PD263", bounds.span, found=found.element)
             low = high = None
         for name in node.names:
             if name.name in seen:
-                scope.found.add("PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="a field")
+                scope.diagnostics.add(
+                    "PD111", name.span, Label(seen[name.name], "first"), name=name.name, what="a field"
+                )
                 continue
             seen[name.name] = name.span
             meant = _check_offer(name, node, found, origin, scope)
@@ -119,7 +121,7 @@ def _may_bound(type: ArrayType) -> bool:
 
 
 def _check_offer(
-    name: syntax.Name, node: syntax.FieldDeclaration, found: ArrayType | GraphType, origin: _Origin, scope: Scope
+    name: syntax.Name, node: syntax.FieldDeclaration, kind: ArrayType | GraphType, origin: _Origin, scope: Scope
 ) -> str | None:
     """A field has to be one that the source offers, with the type it has there. The name that was meant where it is not."""
     if origin.offer is None or origin.offer.open:
@@ -129,9 +131,9 @@ def _check_offer(
     if column not in offered:
         near = _report_offer(name.span, column, "field", origin.name, offered, scope)
         return near if node.column is None else None
-    if not has_unknown(found) and not matches(offered[column], found) and not _is_over(found, origin.refused):
-        scope.found.add(
-            "PD216", node.type.span, name=name.name, source=origin.name, expected=shown(offered[column]), found=found
+    if not has_unknown(kind) and not matches(offered[column], kind) and not _is_over(kind, origin.refused):
+        scope.diagnostics.add(
+            "PD216", node.type.span, name=name.name, source=origin.name, expected=shown(offered[column]), found=kind
         )
     return None
 
@@ -151,32 +153,32 @@ def _report_offer(
 ) -> str | None:
     near = nearest(name, offered)
     there = ", ".join(f"`{item}`" for item in offered) or None
-    scope.found.add("PD122", span, name=name, what=what, source=source, near=near, there=there)
+    scope.diagnostics.add("PD122", span, name=name, what=what, source=source, near=near, there=there)
     return near
 
 
-def matches(offered: ArrayType | GraphType, found: ArrayType | GraphType) -> bool:
+def matches(offered: ArrayType | GraphType, kind: ArrayType | GraphType) -> bool:
     """Whether a declared type is the offered one, ``*`` in the offer standing for any set."""
-    if isinstance(offered, GraphType) and isinstance(found, GraphType):
-        mine, theirs = dict(offered.fields), dict(found.fields)
+    if isinstance(offered, GraphType) and isinstance(kind, GraphType):
+        mine, theirs = dict(offered.fields), dict(kind.fields)
         return set(theirs) <= set(mine) and all(matches(mine[name], theirs[name]) for name in theirs)
-    if not isinstance(offered, ArrayType) or not isinstance(found, ArrayType):
+    if not isinstance(offered, ArrayType) or not isinstance(kind, ArrayType):
         return False
-    if len(offered.axes) != len(found.axes) or not _element_matches(offered.element, found.element):
+    if len(offered.axes) != len(kind.axes) or not _element_matches(offered.element, kind.element):
         return False
-    return all(_axis_matches(mine, theirs) for mine, theirs in zip(offered.axes, found.axes, strict=True))
+    return all(_axis_matches(mine, theirs) for mine, theirs in zip(offered.axes, kind.axes, strict=True))
 
 
-def _element_matches(offered: Element, found: Element) -> bool:
+def _element_matches(offered: Element, element: Element) -> bool:
     if offered == MemberOf(ANY):
-        return isinstance(found, MemberOf)
-    return offered == found
+        return isinstance(element, MemberOf)
+    return offered == element
 
 
-def _axis_matches(offered: Axis, found: Axis) -> bool:
+def _axis_matches(offered: Axis, axis: Axis) -> bool:
     if offered == SetAxis(ANY):
-        return isinstance(found, SetAxis | FixedAxis)
-    return offered == found
+        return isinstance(axis, SetAxis | FixedAxis)
+    return offered == axis
 
 
 def shown(type: ArrayType | GraphType) -> str:

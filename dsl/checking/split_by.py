@@ -36,6 +36,6 @@ def check_split_by(data: str, settings: Settings, fields: Sequence[TypedField], 
         keys = [field.name for field in fields if groups_rows(field.type)]
         there = ", ".join(f"`{name}`" for name in known) or None
         near = nearest(asked.name, keys)
-        scope.found.add("PD107", asked.span, owner=f"a row of `{data}`", name=asked.name, has=there, near=near)
+        scope.diagnostics.add("PD107", asked.span, owner=f"a row of `{data}`", name=asked.name, has=there, near=near)
     elif found is not None and not has_unknown(found.type) and not groups_rows(found.type):
-        scope.found.add("PD230", asked.span, Label(found.span, "field"), name=asked.name, found=found.type)
+        scope.diagnostics.add("PD230", asked.span, Label(found.span, "field"), name=asked.name, found=found.type)

@@ -26,7 +26,7 @@ def check_standardised(data: str, settings: Settings, fields: Sequence[TypedFiel
         if found is None:
             real = [field.name for field in fields if _is_real(field)]
             there = ", ".join(f"`{name}`" for name in known) or None
-            scope.found.add(
+            scope.diagnostics.add(
                 "PD107",
                 item.span,
                 owner=f"a row of `{data}`",
@@ -36,9 +36,9 @@ def check_standardised(data: str, settings: Settings, fields: Sequence[TypedFiel
             )
         elif item.name in seen:
             first = Label(seen[item.name], "first")
-            scope.found.add("PD111", item.span, first, name=item.name, what="a standardised field")
+            scope.diagnostics.add("PD111", item.span, first, name=item.name, what="a standardised field")
         elif not _is_real(found):
-            scope.found.add("PD275", item.span, Label(found.span, "field"), name=item.name, found=found.type)
+            scope.diagnostics.add("PD275", item.span, Label(found.span, "field"), name=item.name, found=found.type)
         seen.setdefault(item.name, item.span)
 
 

@@ -31,7 +31,7 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
     wanted = STATISTICS[name].count(",") + 1
     if count != wanted and not (name == "rate" and count == 1):
         expected = f"{wanted} argument{'' if wanted == 1 else 's'}"
-        scope.found.add(
+        scope.diagnostics.add(
             "PD202", node.span, name=name, expected=expected, found=count or "none", signature=STATISTICS[name]
         )
         return unknown(node.span)
@@ -44,13 +44,13 @@ def type_statistic(node: syntax.Call, name: str, scope: Scope) -> TypedExpressio
     if not require_real(value, argument, f"what `{name}` is taken of", scope):
         return unknown(node.span)
     if not is_per_row(value):
-        scope.found.add("PD256", argument.span, name=name)
+        scope.diagnostics.add("PD256", argument.span, name=name)
         return unknown(node.span)
     if name != "quantile":
         return RowStatistic(REAL, name, value, None, span=node.span)
     level = number(node.arguments[1].value, scope)
     if level is not None and not 0 <= level <= 1:
-        scope.found.add("PD257", node.arguments[1].value.span, what="a level", found=f"{level:g}")
+        scope.diagnostics.add("PD257", node.arguments[1].value.span, what="a level", found=f"{level:g}")
         level = None
     return unknown(node.span) if level is None else RowStatistic(REAL, name, value, level, span=node.span)
 
@@ -64,7 +64,7 @@ def _of_family(node: syntax.Call, name: str, scope: Scope) -> TypedExpression:
     if not isinstance(target, syntax.Name) or target.name not in names:
         written = target.name if isinstance(target, syntax.Name) else "this"
         near = nearest(written, names)
-        scope.found.add("PD106", target.span, name=written, near=near)
+        scope.diagnostics.add("PD106", target.span, name=written, near=near)
         return unknown(node.span)
     average = target.name in tables.averages
     if name == "viol":

@@ -13,7 +13,7 @@ def report_unused(defs: dict[str, syntax.Def], context: Context) -> None:
     """One warning a name; of a data set without any use only the set itself is told."""
     for what, name, span, key in _declared(defs, context):
         if key not in context.used:
-            context.found.add("PD115", span, name=name, what=what)
+            context.diagnostics.add("PD115", span, name=name, what=what)
 
 
 def _declared(defs: dict[str, syntax.Def], context: Context) -> Iterator[tuple[str, str, Span, tuple[str, ...]]]:

@@ -65,17 +65,17 @@ def _gap(between: str, is_first: bool) -> Gap:
     return gap
 
 
-def texts(found: Mapping[int, Gap]) -> list[str]:
+def texts(gaps: Mapping[int, Gap]) -> list[str]:
     """Every comment, in order."""
-    return [comment.text for index in sorted(found) for comment in found[index].comments]
+    return [comment.text for index in sorted(gaps) for comment in gaps[index].comments]
 
 
-def placed(found: Mapping[int, Gap], allowed: Iterable[int]) -> Mapping[int, Gap]:
+def placed(gaps: Mapping[int, Gap], allowed: Iterable[int]) -> Mapping[int, Gap]:
     """The gaps with every comment in one where a line may end; ``allowed`` names those, in order."""
     slots = [START, *allowed]
-    result = {index: Gap(blank=found[index].blank) for index in slots if index in found}
+    result = {index: Gap(blank=gaps[index].blank) for index in slots if index in gaps}
     last = START
-    for index, comment in _comments(found):
+    for index, comment in _comments(gaps):
         at = bisect_right(slots, index) - 1
         stays = slots[at] == index
         if not stays and (not comment.own_line or slots[at] < last):
@@ -90,5 +90,5 @@ def placed(found: Mapping[int, Gap], allowed: Iterable[int]) -> Mapping[int, Gap
     return result
 
 
-def _comments(found: Mapping[int, Gap]) -> Iterator[tuple[int, Comment]]:
-    return ((index, comment) for index in sorted(found) for comment in found[index].comments)
+def _comments(gaps: Mapping[int, Gap]) -> Iterator[tuple[int, Comment]]:
+    return ((index, comment) for index in sorted(gaps) for comment in gaps[index].comments)

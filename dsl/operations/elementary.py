@@ -86,8 +86,8 @@ def _sigmoid_slope(x: Interval) -> Slopes:
     return (_within(subtract(point(0.25), square(subtract(value, point(0.5)))), 0.25),)
 
 
-def _within(found: Interval, most: float) -> Interval:
-    return Interval(max(0.0, found.lo), min(most, found.hi))
+def _within(interval: Interval, most: float) -> Interval:
+    return Interval(max(0.0, interval.lo), min(most, interval.hi))
 
 
 _PEAK = outward(2 / math.sqrt(math.pi), 2 / math.sqrt(math.pi))

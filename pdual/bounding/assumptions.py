@@ -68,9 +68,9 @@ def assumptions(
     ]
 
 
-def covered(found: Sequence[Assumption]) -> bool:
+def covered(assumptions: Sequence[Assumption]) -> bool:
     """Whether no assumption fails: otherwise the bounds are not covered by the paper's theorems."""
-    return all(item.verdict != FAILS for item in found)
+    return all(item.verdict != FAILS for item in assumptions)
 
 
 def has_convex_class(graph: Graph) -> bool:

@@ -31,12 +31,12 @@ BOUND = "networks with norms up to the trained ones, layer by layer"
 MONTE_CARLO = f"last layers with norms up to the trained ones, features as trained; Monte Carlo, {DRAWS} draws of signs"
 
 
-def complexities(found: Restored, parts: Sequence[Constants], objective: Objective) -> list[Estimate]:
+def complexities(restored: Restored, parts: Sequence[Constants], objective: Objective) -> list[Estimate]:
     """R0, R and RL on the train rows: of each a bound, which the certificate takes where there is one, and an estimate."""
     predictions: dict[str, Pair] = {}
     multipliers: list[Pair] = []
-    for training_set in found.run.training_sets:
-        predictions[training_set.name], own = _of_training_set(found, training_set)
+    for training_set in restored.run.training_sets:
+        predictions[training_set.name], own = _of_training_set(restored, training_set)
         multipliers += own
     whole = _loss(predictions, objective.data, objective.lipschitz, objective.range.hi - objective.range.lo)
     losses = [
@@ -51,15 +51,15 @@ def complexities(found: Restored, parts: Sequence[Constants], objective: Objecti
     ]
 
 
-def _of_training_set(found: Restored, training_set: TrainingSet) -> tuple[Pair, list[Pair]]:
+def _of_training_set(restored: Restored, training_set: TrainingSet) -> tuple[Pair, list[Pair]]:
     """The predictions of one data set as one vector, and its multipliers, plan by plan, from one pass over the train rows."""
     signs = Signs()
-    models = {name: found.run.problem.models[name] for name in _called(found.graph, training_set.name)}
+    models = {name: restored.run.problem.models[name] for name in _called(restored.graph, training_set.name)}
     why = "" if training_set.program.groups_by is None else "the rows of a group are predicted together"
-    why = why or next((_unknown(found.graph, name) for name, model in models.items() if not _is_known(model)), "")
-    why = why or next(_of_no_row(found.graph, training_set.name), "")
+    why = why or next((_unknown(restored.graph, name) for name, model in models.items() if not _is_known(model)), "")
+    why = why or next(_of_no_row(restored.graph, training_set.name), "")
     watched = [] if why else [Watched(model, signs) for model in models.values() if not _is_fixed(model)]
-    classes = dual_classes(found, training_set, signs)
+    classes = dual_classes(restored, training_set, signs)
     try:
         if watched or any(item.watched for item in classes):
             _pass(training_set, watched, classes)

@@ -29,13 +29,13 @@ class Distance:
     largest: float
 
 
-def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Estimate:
+def distance(restored: Restored, references: Sequence[tuple[str, Restored]]) -> Estimate:
     """nuPhi: the paper's L1 distance of the dual class from the optimal multiplier, of the entry where it is largest.
 
     lam_phi is one element of the class, and the table of the first pointwise reference stands for the optimal multiplier: where that is exact the
     number is no smaller than the infimum over the class on these rows.
     """
-    learned = {part for training_set in found.run.training_sets for part in _held(training_set, _is_fitted)}
+    learned = {part for training_set in restored.run.training_sets for part in _held(training_set, _is_fitted)}
     if not learned:
         return Estimate("nuPhi", None, "estimate", "no multipliers are learned")
     named = next(
@@ -53,14 +53,14 @@ def distance(found: Restored, references: Sequence[tuple[str, Restored]]) -> Est
     name, reference = named
     others = {training_set.name: training_set for training_set in reference.run.training_sets}
     rows, distances = 0, list[Distance]()
-    for training_set in found.run.training_sets:
+    for training_set in restored.run.training_sets:
         count, of_training_set = _of_training_set(training_set, others[training_set.name])
         rows += count
         distances += of_training_set
     capped = sorted(
         {
             part
-            for training_set in found.run.training_sets
+            for training_set in restored.run.training_sets
             for part in _at_cap(others[training_set.name], _held(training_set, _is_fitted))
         }
     )

@@ -91,10 +91,10 @@ class Learned(DualClass):
 class Formula(DualClass):
     """A formula over models of its own: by its Lipschitz constant in what they say."""
 
-    def __init__(self, half: float, found: Restored, choice: DualChoice, signs: Signs) -> None:
+    def __init__(self, half: float, restored: Restored, choice: DualChoice, signs: Signs) -> None:
         super().__init__(half)
-        self._slope, self._alone, self._why = _steepest(found.graph, choice)
-        models = {name: found.run.problem.models[name] for name in sorted(choice.models)}
+        self._slope, self._alone, self._why = _steepest(restored.graph, choice)
+        models = {name: restored.run.problem.models[name] for name in sorted(choice.models)}
         self._why = self._why or next((_uncovered(name) for name, item in models.items() if not is_covered(item)), "")
         if not self._why:
             self.watched = [Watched(model, signs) for model in models.values()]
@@ -108,9 +108,9 @@ class Formula(DualClass):
         return found.times(self._slope).within(self._half)
 
 
-def dual_classes(found: Restored, training_set: TrainingSet, signs: Signs) -> list[DualClass]:
+def dual_classes(restored: Restored, training_set: TrainingSet, signs: Signs) -> list[DualClass]:
     """Those of the multipliers of one data set, their networks watched from now on."""
-    choices = {choice.parts: choice for choice in found.graph.over(training_set.name).duals}
+    choices = {choice.parts: choice for choice in restored.graph.over(training_set.name).duals}
     classes: list[DualClass] = []
     for plan, store in zip(training_set.multipliers.plans, training_set.multipliers.stores, strict=True):
         equal = training_set.multipliers.lagrangian.equal
@@ -121,7 +121,7 @@ def dual_classes(found: Restored, training_set: TrainingSet, signs: Signs) -> li
                 assert isinstance(store, LearnedStore)
                 classes.append(Learned(half, store, signs))
             case FunctionClass.FORMULAS:
-                classes.append(Formula(half, found, choices[plan.parts], signs))
+                classes.append(Formula(half, restored, choices[plan.parts], signs))
             case FunctionClass.CONSTANTS:
                 classes.append(Constants(half))
             case FunctionClass.ZERO:

@@ -40,14 +40,14 @@ class Measured:
 Measure: TypeAlias = Callable[[Sequence[Constants], Objective], Measured]
 
 
-def used(found: Sequence[Estimate]) -> dict[str, float]:
+def used(estimates: Sequence[Estimate]) -> dict[str, float]:
     """The constants that the certificate takes."""
-    return {item.name: item.value for item in found if item.used and item.value is not None}
+    return {item.name: item.value for item in estimates if item.used and item.value is not None}
 
 
-def rows(found: Sequence[Estimate], given: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+def rows(estimates: Sequence[Estimate], given: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
     """A table for people; what was given instead is said."""
-    for item in found:
+    for item in estimates:
         value = "none" if item.value is None else f"{item.value:.6g}"
         note = ""
         if item.value is not None and item.used and item.name in given:

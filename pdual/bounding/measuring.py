@@ -16,18 +16,18 @@ from pdual.runtime.training.training_sets import TrainingSet
 DELTA = 0.05
 
 
-def measuring(found: Restored, references: Mapping[str, Restored], given: Mapping[str, float]) -> Measure:
+def measuring(restored: Restored, references: Mapping[str, Restored], given: Mapping[str, float]) -> Measure:
     """Measures on a run, and on others of its problem by name, once the constants of its parts are known."""
 
     def measure(parts: Sequence[Constants], objective: Objective) -> Measured:
-        runs = {str(found.folder.path): found, **references}
+        runs = {str(restored.folder.path): restored, **references}
         rows = [part for part in parts if not part.average]
         return Measured(
-            _facts(found),
+            _facts(restored),
             (
                 slater(runs, rows, given.get("nuH", 0.0)),
-                distance(found, list(references.items())),
-                *complexities(found, rows, objective),
+                distance(restored, list(references.items())),
+                *complexities(restored, rows, objective),
                 Estimate("delta", DELTA, "choice", "usual; of each event"),
             ),
         )
@@ -35,14 +35,16 @@ def measuring(found: Restored, references: Mapping[str, Restored], given: Mappin
     return measure
 
 
-def _facts(found: Restored) -> dict[str, float]:
+def _facts(restored: Restored) -> dict[str, float]:
     """Rows of constraints and of the objective (of the smallest data set that has some), and the last penalty."""
     constrained = [
-        len(training_set.train_ids) for training_set in found.run.training_sets if training_set.program.layout.columns
+        len(training_set.train_ids)
+        for training_set in restored.run.training_sets
+        if training_set.program.layout.columns
     ]
-    aimed = [len(training_set.train_ids) for training_set in found.run.training_sets if training_set.has_objective]
-    history = found.run.history
-    facts = {"rho": _penalty(found.run.training_sets, history[-1].rho if history else 0.0)}
+    aimed = [len(training_set.train_ids) for training_set in restored.run.training_sets if training_set.has_objective]
+    history = restored.run.history
+    facts = {"rho": _penalty(restored.run.training_sets, history[-1].rho if history else 0.0)}
     facts |= {"N": float(min(constrained))} if constrained else {}
     facts |= {"N0": float(min(aimed))} if aimed else {}
     return {name: value for name, value in facts.items() if value}

@@ -123,35 +123,35 @@ def _advice(parts: Sequence[Constants], objective: Objective, known: Mapping[str
         )
 
 
-def lines(found: Report) -> Iterator[str]:
+def lines(report: Report) -> Iterator[str]:
     """The report for people."""
     yield "constraints, scaled"
     head = ("part", "entries", "form", "in", "L", "curvature", "cap")
-    yield from (f"  {row}" for row in table([head, *map(_part, found.parts)]))
-    for part in found.parts:
+    yield from (f"  {row}" for row in table([head, *map(_part, report.parts)]))
+    for part in report.parts:
         for reason in part.breaks:
             yield f"    {part.name}: {reason}"
     yield "objective, scaled"
-    objective = found.objective
+    objective = report.objective
     shape = str(objective.curvature) if objective.curvature is not None else "no rule"
     yield f"  in {between(*objective.range)}, L0 = {_constant(objective.lipschitz)}, {shape}, mu = {number(objective.strong)}"
     for reason in objective.breaks:
         yield f"    {reason}"
-    if found.estimates:
+    if report.estimates:
         yield "measured on the run"
-        yield from (f"  {row}" for row in table(list(rows(found.estimates, found.given))))
+        yield from (f"  {row}" for row in table(list(rows(report.estimates, report.given))))
     yield "assumptions of the paper"
-    yield from (f"  {row}" for row in table([(item.name, item.verdict, item.why) for item in found.assumptions]))
-    with_estimates = f", with estimates of {', '.join(found.estimated)}" if found.estimated else ""
-    yield "certificate" + (with_estimates if found.covered else ": not covered, since an assumption fails")
-    if found.covered:
-        for bound in found.bounds:
+    yield from (f"  {row}" for row in table([(item.name, item.verdict, item.why) for item in report.assumptions]))
+    with_estimates = f", with estimates of {', '.join(report.estimated)}" if report.estimated else ""
+    yield "certificate" + (with_estimates if report.covered else ": not covered, since an assumption fails")
+    if report.covered:
+        for bound in report.bounds:
             yield f"  {bound.name}: {bound.bounds} <= {bound.left}"
-        missing = sorted({name for bound in found.bounds for name in bound.missing})
+        missing = sorted({name for bound in report.bounds for name in bound.missing})
         yield from (f"    {name}: {MEANINGS[name]}" for name in missing)
-    if found.advice:
+    if report.advice:
         yield "advice"
-        yield from (f"  {item}" for item in found.advice)
+        yield from (f"  {item}" for item in report.advice)
 
 
 def _part(part: Constants) -> tuple[str, ...]:
@@ -177,15 +177,15 @@ def _constant(value: float) -> str:
     return number(value) if isfinite(value) else "none"
 
 
-def as_json(found: Report) -> dict[str, Any]:
+def as_json(report: Report) -> dict[str, Any]:
     """The report in the command's JSON document; the certificate is null where it is not covered."""
     return {
-        "parts": [asdict(part) for part in found.parts],
-        "objective": asdict(found.objective),
-        "estimates": [asdict(item) for item in found.estimates],
-        "assumptions": [asdict(item) for item in found.assumptions],
-        "constants": dict(found.known),
-        "covered": found.covered,
-        "certificate": [asdict(bound) for bound in found.bounds] if found.covered else None,
-        "advice": list(found.advice),
+        "parts": [asdict(part) for part in report.parts],
+        "objective": asdict(report.objective),
+        "estimates": [asdict(item) for item in report.estimates],
+        "assumptions": [asdict(item) for item in report.assumptions],
+        "constants": dict(report.known),
+        "covered": report.covered,
+        "certificate": [asdict(bound) for bound in report.bounds] if report.covered else None,
+        "advice": list(report.advice),
     }

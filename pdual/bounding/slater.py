@@ -56,11 +56,11 @@ def slater(runs: Mapping[str, Restored], parts: Sequence[Constants], hull: float
     return Estimate("s", margin.value, "estimate", f"no Slater point was shown: {where}", False, others)
 
 
-def least(found: Restored, split: str, allowed: Mapping[str, float]) -> Margin | None:
+def least(restored: Restored, split: str, allowed: Mapping[str, float]) -> Margin | None:
     """The margin on a split, less ``allowed`` by part; None where no entry is live there."""
     margins = [
         margin
-        for training_set in found.run.training_sets
+        for training_set in restored.run.training_sets
         if training_set.program.layout.columns and len(training_set.table.splits.get(split, ()))
         if (margin := _of_training_set(training_set, split, allowed)) is not None
     ]

@@ -101,7 +101,7 @@ def bounds(
     return code
 
 
-def _on_rows(found: SpecOrRun, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
+def _on_rows(opened: SpecOrRun, files: Mapping[str, Path]) -> tuple[PartOnRows, ...]:
     """What is known of the rows of a run, or of those that a run of the spec would load."""
     from pdual.cli.progress import progress
     from pdual.runtime.data.context import SourceContext
@@ -110,20 +110,20 @@ def _on_rows(found: SpecOrRun, files: Mapping[str, Path]) -> tuple[PartOnRows, .
     from pdual.runtime.runs.execute import default_workers
     from pdual.understanding import check_data
 
-    graph = found.understood.graph
+    graph = opened.understood.graph
     assert graph is not None
-    if found.run is not None:
-        return facts_of_rows(graph, found.run.tables)
+    if opened.run is not None:
+        return facts_of_rows(graph, opened.run.tables)
     check_data(files, graph.spec)
     shown = progress(quiet=False, verbose=False)
-    context = SourceContext(folder=found.folder, files=files, workers=default_workers(), progress=shown)
+    context = SourceContext(folder=opened.folder, files=files, workers=default_workers(), progress=shown)
     try:
         return facts_of_rows(graph, load_tables(graph.spec, graph.knowns, context))
     finally:
         shown.close()
 
 
-def lines_of_rows(found: Sequence[PartOnRows]) -> Iterator[str]:
+def lines_of_rows(parts: Sequence[PartOnRows]) -> Iterator[str]:
     """A line a part: of its entries on all rows, how many can never hold, and how many cannot be violated."""
     from pdual.explaining.render import table
 
@@ -138,6 +138,6 @@ def lines_of_rows(found: Sequence[PartOnRows]) -> Iterator[str]:
             f"{item.always:,}",
             ", ".join(item.rows[:3]),
         )
-        for item in found
+        for item in parts
     ]
     yield from (f"  {line}" for line in table([head, *lines]))

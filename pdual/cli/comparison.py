@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 Reading = Callable[[Ended], "SplitMetrics"]
 
 
-def lines(found: Comparison) -> Iterator[str]:
+def lines(comparison: Comparison) -> Iterator[str]:
     """Every table, of the test split, or of the train rows where there is none."""
     from pdual.runtime.problem.samples import sentences
 
-    yield from sentences({name: item for trial in found.ended for name, item in trial.metrics.samples.items()})
-    yield f"{found.problem}: {_split(found)} rows, {_runs(found)}"
-    for title, read in _readings(found).items():
+    yield from sentences({name: item for trial in comparison.ended for name, item in trial.metrics.samples.items()})
+    yield f"{comparison.problem}: {_split(comparison)} rows, {_runs(comparison)}"
+    for title, read in _readings(comparison).items():
         yield ""
         yield from [f"after {title}"] if title else []
-        yield from table(_results(found, read))
+        yield from table(_results(comparison, read))
         yield ""
         yield f"mean and largest violation by constraint{f', after {title}' if title else ''}"
-        yield from table(_constraints(found, read))
-    for title, tables in multipliers(found, _split(found)):
+        yield from table(_constraints(comparison, read))
+    for title, tables in multipliers(comparison, _split(comparison)):
         yield ""
         yield title
         yield from table(tables)
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
+def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of the JSON document of ``compare``."""
     return {
-        "problem": found.problem,
+        "problem": comparison.problem,
         "trials": [
             {
                 "dual": item.trial.dual,
@@ -48,25 +48,25 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "metrics": item.metrics.model_dump(mode="json", by_alias=True),
                 "recovery": {name: scores.model_dump(mode="json") for name, scores in item.recovery.items()},
             }
-            for item in found.ended
+            for item in comparison.ended
         ],
     }
 
 
-def _runs(found: Comparison) -> str:
-    seeds = len({item.trial.seed for item in found.ended})
+def _runs(comparison: Comparison) -> str:
+    seeds = len({item.trial.seed for item in comparison.ended})
     return "one seed" if seeds == 1 else f"mean ± standard deviation over {seeds} seeds"
 
 
-def _split(found: Comparison) -> str:
-    return SPLIT if all(SPLIT in item.metrics.splits for item in found.ended) else "train"
+def _split(comparison: Comparison) -> str:
+    return SPLIT if all(SPLIT in item.metrics.splits for item in comparison.ended) else "train"
 
 
-def _readings(found: Comparison) -> dict[str, Reading]:
+def _readings(comparison: Comparison) -> dict[str, Reading]:
     """The split as it was measured (under no name), and each evaluation of it that gives violations of its own."""
     from pdual.runtime.storage.records import SplitMetrics
 
-    split = _split(found)
+    split = _split(comparison)
 
     def evaluated(name: str) -> Reading:
         def read(item: Ended) -> SplitMetrics:
@@ -76,16 +76,16 @@ def _readings(found: Comparison) -> dict[str, Reading]:
 
         return read
 
-    every = [item.metrics.splits[split].evaluations for item in found.ended]
+    every = [item.metrics.splits[split].evaluations for item in comparison.ended]
     names = [name for name, scores in every[0].items() if "violation" in scores and all(name in x for x in every)]
     return {"": lambda item: item.metrics.splits[split], **{name: evaluated(name) for name in names}}
 
 
-def _results(found: Comparison, read: Reading) -> list[list[str]]:
-    names = list(dict.fromkeys(name for item in found.ended for name in read(item).metrics))
+def _results(comparison: Comparison, read: Reading) -> list[list[str]]:
+    names = list(dict.fromkeys(name for item in comparison.ended for name in read(item).metrics))
     head = ["dual", "objective", *names, *(f"{name}, sd" for name in names)]
     head += ["violation", "above 1e-4", "by group", "largest of a row", "P95", "equalities, largest", "rows met", "s"]
-    rows = [_result(dual, found.of(dual), read, names, found.families) for dual in found.duals]
+    rows = [_result(dual, comparison.of(dual), read, names, comparison.families) for dual in comparison.duals]
     kept = [place for place in range(len(head)) if any(row[place] != NONE for row in rows)]
     return [[row[place] for place in kept] for row in (head, *rows)]
 
@@ -115,30 +115,30 @@ def _result(
     ]
 
 
-def _by_group(found: SplitMetrics, families: Sequence[str] | None) -> Number:
+def _by_group(metrics: SplitMetrics, families: Sequence[str] | None) -> Number:
     """The mean over groups of the mean over entries above the tolerance: as the literature on optimal power flow has it."""
-    groups = found.violation.groups if found.violation is not None else {}
+    groups = metrics.violation.groups if metrics.violation is not None else {}
     kept = [mean for name, mean in groups.items() if families is None or name.split(".")[0] in families]
     return fmean(kept) if kept else None
 
 
-def _inequalities(found: SplitMetrics) -> ViolationMetrics | None:
-    return found.violation.inequalities if found.violation is not None else None
+def _inequalities(metrics: SplitMetrics) -> ViolationMetrics | None:
+    return metrics.violation.inequalities if metrics.violation is not None else None
 
 
-def _equalities(found: SplitMetrics) -> Number:
-    if found.violation is None or found.violation.equalities is None:
+def _equalities(metrics: SplitMetrics) -> Number:
+    if metrics.violation is None or metrics.violation.equalities is None:
         return None
-    return found.violation.equalities.max.mean
+    return metrics.violation.equalities.max.mean
 
 
-def _constraints(found: Comparison, read: Reading) -> list[list[str]]:
-    families = list(dict.fromkeys(name for item in found.ended for name in read(item).families))
-    rows = [["constraint", "unit", *found.duals]]
+def _constraints(comparison: Comparison, read: Reading) -> list[list[str]]:
+    families = list(dict.fromkeys(name for item in comparison.ended for name in read(item).families))
+    rows = [["constraint", "unit", *comparison.duals]]
     for family in families:
         cells, unit = [], ""
-        for dual in found.duals:
-            there = [own for item in found.of(dual) if (own := read(item).families.get(family)) is not None]
+        for dual in comparison.duals:
+            there = [own for item in comparison.of(dual) if (own := read(item).families.get(family)) is not None]
             unit = there[0].unit if there else unit
             pair = (spread([x.mean for x in there], ".2g"), spread([x.max for x in there], ".2g"))
             cells.append(", ".join(pair) if there else NONE)

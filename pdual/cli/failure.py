@@ -72,12 +72,12 @@ def broken(error: BaseException, arguments: Sequence[str]) -> int:
     return _report([found], arguments)
 
 
-def _report(found: Sequence[Diagnostic], arguments: Sequence[str], source: Source | None = None) -> int:
-    code = output.exit_code(found)
+def _report(diagnostics: Sequence[Diagnostic], arguments: Sequence[str], source: Source | None = None) -> int:
+    code = output.exit_code(diagnostics)
     if _wants_json(arguments):
-        output.document(_command(arguments), code, found, source)
+        output.document(_command(arguments), code, diagnostics, source)
     else:
-        output.show(found, source, sys.stderr)
+        output.show(diagnostics, source, sys.stderr)
     return code
 
 

@@ -25,28 +25,28 @@ ROW_SCORES, ROW_HEADS = ("auc", "ndcg", "precision"), ("AUC", "NDCG", "precision
 Rankings: TypeAlias = "tuple[Ranking, Ranking, Ranking | None] | None"
 
 
-def multipliers(found: Comparison, split: str) -> Iterator[tuple[str, list[list[str]]]]:
+def multipliers(comparison: Comparison, split: str) -> Iterator[tuple[str, list[list[str]]]]:
     """Against the data's own solver on the split, and against an independent pointwise run on rows no network was fitted on."""
     against = {
         "multipliers against the solver's, {rows} {split} rows, {constraints} inequalities, {active:.2%} active": [
             (item, scores[split])
-            for item in found.ended
+            for item in comparison.ended
             for scores in item.metrics.recovery.values()
             if split in scores
         ],
         "multipliers against an independent pointwise run, {rows} train rows that no network was fitted on, "
         "{constraints} inequalities, {active:.2%} active": [
-            (item, scores) for item in found.ended for scores in item.recovery.values()
+            (item, scores) for item in comparison.ended for scores in item.recovery.values()
         ],
     }
     for title, pairs in against.items():
         if pairs:
             first = pairs[0][1]
             words = {"rows": first.rows, "split": split, "constraints": first.constraints}
-            yield title.format(active=first.active_rate, **words), _recoveries(found, pairs)
+            yield title.format(active=first.active_rate, **words), _recoveries(comparison, pairs)
 
 
-def _recoveries(found: Comparison, pairs: Sequence[tuple[Ended, Recovery]]) -> list[list[str]]:
+def _recoveries(comparison: Comparison, pairs: Sequence[tuple[Ended, Recovery]]) -> list[list[str]]:
     every = [recovery for _, recovery in pairs]
     parts = list(dict.fromkeys(name for scores in every for name in scores.correlation))
     netted = any(getattr(scores.netted, name) != getattr(scores, name) for scores in every for name in SCORES)
@@ -65,7 +65,7 @@ def _recoveries(found: Comparison, pairs: Sequence[tuple[Ended, Recovery]]) -> l
     head = ["", *HEADS, *(f"{head} by row" for head in ROW_HEADS)]
     head += [f"{head} netted" for head in HEADS[:3]] if netted else []
     rows = [[*head, "Spearman by constraint, median", *(f"correlation of {name}" for name in parts)]]
-    for dual in found.duals:
+    for dual in comparison.duals:
         scores = [recovery for item, recovery in pairs if item.trial.dual == dual]
         if scores:
             rows.append(line(dual, scores, lambda x: (x, x.per_row, x.netted), True))

@@ -39,16 +39,16 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield f"to look at it: pdual report {shlex.quote(str(outcome.folder.path))}"
 
 
-def _column(found: SplitMetrics) -> dict[str, str]:
+def _column(metrics: SplitMetrics) -> dict[str, str]:
     """One split: what is measured, and its value in words."""
-    column = {"rows": f"{found.rows:,}"}
-    if found.objective is not None:
-        column["objective"] = f"{found.objective:.6g}"
-    for name, summary in found.metrics.items():
+    column = {"rows": f"{metrics.rows:,}"}
+    if metrics.objective is not None:
+        column["objective"] = f"{metrics.objective:.6g}"
+    for name, summary in metrics.metrics.items():
         column[name] = f"{summary.mean:.4g} ± {summary.std:.2g}"
-    for name, average in found.averages.items():
+    for name, average in metrics.averages.items():
         column |= _average(name, average)
-    violation = found.violation
+    violation = metrics.violation
     if violation is not None:
         apart = {"inequalities": violation.inequalities, "equalities": violation.equalities}
         # Inequalities in fractions of their range and equalities in units of their own have no common mean.
@@ -59,18 +59,18 @@ def _column(found: SplitMetrics) -> dict[str, str]:
                 column[f"{name}, largest of a row"] = _amount(item.max.mean, item.unit)
                 column[f"{name}, largest of all"] = _amount(item.max.max, item.unit)
         column["rows that are met"] = f"{violation.feasible_rows:.2%}"
-    if found.rows_at_cap is not None:
-        column["rows at the cap"] = f"{found.rows_at_cap:.2%}"
+    if metrics.rows_at_cap is not None:
+        column["rows at the cap"] = f"{metrics.rows_at_cap:.2%}"
     return column
 
 
-def _average(name: str, found: AverageMetrics) -> dict[str, str]:
+def _average(name: str, metrics: AverageMetrics) -> dict[str, str]:
     """The means of a constraint on averages, how much it is missed by, and its multiplier."""
-    means = ", ".join(f"{value:.6g}" for value in found.means)
-    column = {f"{name}, mean{'s' * (len(found.means) > 1)}": means}
-    column[f"{name}, violation"] = _amount(found.violation, found.unit)
-    if found.multiplier is not None:
-        column[f"{name}, multiplier"] = f"{found.multiplier:.4g}"
+    means = ", ".join(f"{value:.6g}" for value in metrics.means)
+    column = {f"{name}, mean{'s' * (len(metrics.means) > 1)}": means}
+    column[f"{name}, violation"] = _amount(metrics.violation, metrics.unit)
+    if metrics.multiplier is not None:
+        column[f"{name}, multiplier"] = f"{metrics.multiplier:.4g}"
     return column
 
 

@@ -114,7 +114,7 @@ def run(
 
 
 def _perform(
-    found: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool, tensorboard: bool
+    spec_file: Found, understood: Understood, options: RunOptions, quiet: bool, verbose: bool, tensorboard: bool
 ) -> tuple[Outcome, bool]:
     """The run, and whether Ctrl-C ended it."""
     import gc
@@ -128,9 +128,9 @@ def _perform(
 
     gc.enable()
     assert understood.graph is not None
-    show(understood.diagnostics, found.source, sys.stderr)
+    show(understood.diagnostics, spec_file.source, sys.stderr)
     shown = progress(quiet, verbose)
-    context = SourceContext(folder=found.folder, workers=default_workers(), progress=shown)
+    context = SourceContext(folder=spec_file.folder, workers=default_workers(), progress=shown)
     assert options.out is not None
     board = TensorBoardLog(options.out) if tensorboard else None
 
@@ -143,13 +143,13 @@ def _perform(
         with Interrupt() as interrupt:
             outcome = execute(
                 understood.graph,
-                found.source.text,
+                spec_file.source.text,
                 options,
                 context,
                 progress=shown,
                 log=log,
                 stop=interrupt.asked,
-                warn=lambda warnings: show(warnings, found.source, sys.stderr),
+                warn=lambda warnings: show(warnings, spec_file.source, sys.stderr),
             )
     finally:
         shown.close()

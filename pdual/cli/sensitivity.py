@@ -100,28 +100,28 @@ def sensitivity(
     return code
 
 
-def lines(found: Sensitivity, figure: Path) -> Iterator[str]:
+def lines(sensitivity: Sensitivity, figure: Path) -> Iterator[str]:
     """The table of groups, and what it comes to."""
     from pdual.explaining.render import table
 
-    plan = found.plan
+    plan = sensitivity.plan
     iterations = "iteration" if plan.outer == 1 else "iterations"
     yield (
-        f"{found.problem}: groups of {plan.size} {found.split} rows of {found.data}, re-solved in {plan.outer} outer {iterations}, "
+        f"{sensitivity.problem}: groups of {plan.size} {sensitivity.split} rows of {sensitivity.data}, re-solved in {plan.outer} outer {iterations}, "
         f"{plan.seeds} {'seed' if plan.seeds == 1 else 'seeds'}"
     )
     yield ""
     rows = [["group", "mean multiplier", "increase", "95 % interval", "first order", "violation", "left"]]
-    for item in found.groups:
+    for item in sensitivity.groups:
         interval = "-" if item.interval is None else f"± {item.interval:.3g}"
         numbers = [f"{item.multiplier:.4g}", f"{item.increase:.4g}", interval, f"{item.first_order:.3g}"]
         rows.append([item.kind, *numbers, f"{item.before:.3g}", f"{fmean(item.after):.3g}"])
     yield from table(rows)
     yield ""
-    if found.noise is not None:
-        yield f"noise of re-solving the train rows alone: {found.noise:.3g} (standard deviation over seeds)"
-    if found.spearman is not None:
-        yield f"rank correlation of increase and mean multiplier: {found.spearman:.3f}"
-    if found.slope is not None and found.slope_first_order is not None:
-        yield f"increase for one unit of mean multiplier: {found.slope:.3g}, to first order {found.slope_first_order:.3g}"
+    if sensitivity.noise is not None:
+        yield f"noise of re-solving the train rows alone: {sensitivity.noise:.3g} (standard deviation over seeds)"
+    if sensitivity.spearman is not None:
+        yield f"rank correlation of increase and mean multiplier: {sensitivity.spearman:.3f}"
+    if sensitivity.slope is not None and sensitivity.slope_first_order is not None:
+        yield f"increase for one unit of mean multiplier: {sensitivity.slope:.3g}, to first order {sensitivity.slope_first_order:.3g}"
     yield f"figure: {figure}"

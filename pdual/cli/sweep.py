@@ -138,12 +138,12 @@ def _check(spec: str, every: Sequence[Mapping[str, str]], files: Mapping[str, Pa
     return found.folder, graphs
 
 
-def _drawn(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]], folder: Path) -> Path | None:
+def _drawn(trials: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]], folder: Path) -> Path | None:
     """The capacity figure among the runs, where multipliers were held by several numbers of parameters. Raises PD713."""
     from pdual.capacities import draw, points
     from pdual.cli import failure
 
-    measured = points(found, capacities)
+    measured = points(trials, capacities)
     if len(measured) < 2:
         return None
     figure = folder / "capacity.svg"
@@ -153,17 +153,17 @@ def _drawn(found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capaci
 
 
 def lines(
-    names: Sequence[str], found: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]] = NO_REFERENCE
+    names: Sequence[str], trials: Sequence[Ended], capacities: Mapping[Path, Mapping[str, Capacity]] = NO_REFERENCE
 ) -> Iterator[str]:
     """One table: a line for every combination of values, means and standard deviations over its seeds."""
     from pdual.cli.recoveries import NONE
     from pdual.explaining.render import table
     from pdual.runtime.problem.samples import sentences
 
-    metrics = [item.metrics for item in found if item.metrics is not None]
+    metrics = [item.metrics for item in trials if item.metrics is not None]
     yield from sentences({name: sample for item in metrics for name, sample in item.samples.items()})
     groups: dict[tuple[str, ...], list[Ended]] = {}
-    for item in found:
+    for item in trials:
         groups.setdefault(tuple(item.trial.values.values()), []).append(item)
     columns = {key: {**_numbers(items), **_reached(items, capacities)} for key, items in groups.items()}
     heads = list(dict.fromkeys(head for column in columns.values() for head in column))
@@ -174,7 +174,7 @@ def lines(
             "nothing to hold against the reference: it has no multipliers, no networks hold those of the runs, "
             "or they were fitted on every row (`fit` below 1 in `solve`)"
         )
-    for item in found:
+    for item in trials:
         if item.metrics is None:
             yield f"failed: {item.trial.folder} (exit code {item.code}): {item.said}"
 

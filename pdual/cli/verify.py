@@ -97,7 +97,7 @@ def _chosen(written: str | None, run: Path | None) -> Sequence[Claim]:
 
 
 def _attacks(
-    found: SpecOrRun, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None, quiet: bool
+    opened: SpecOrRun, claims: Sequence[Claim], examples: int, seed: int, replay: Path | None, quiet: bool
 ) -> list[Attack]:
     import torch
 
@@ -107,9 +107,9 @@ def _attacks(
     from pdual.verifying.storing import load
     from pdual.verifying.subject import Subject
 
-    assert found.understood.graph is not None
+    assert opened.understood.graph is not None
     torch.set_num_threads(1)
-    subject = Subject(found.understood.graph if found.run is None else found.run.graph, found.run)
+    subject = Subject(opened.understood.graph if opened.run is None else opened.run.graph, opened.run)
     if replay is None:
         shown = progress(quiet, verbose=False)
         try:

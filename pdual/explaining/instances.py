@@ -152,10 +152,10 @@ def _row(spec: typed.TypedSpec, data: str, table: Table, ids: Tensor, models: nn
     return None if fields is None else RowValues(fields, _Called(spec, models, ids))
 
 
-def lines_of(found: tuple[Instances, ...]) -> list[str]:
+def lines_of(instances: tuple[Instances, ...]) -> list[str]:
     """For people: a block for each part, a line for each entry, INFES where it is violated."""
     lines: list[str] = []
-    for item in found:
+    for item in instances:
         lines += [*([""] if lines else []), f"{item.title}, models untrained"]
         if item.skipped is not None:
             lines.append(f"  {item.skipped}")

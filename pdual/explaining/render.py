@@ -31,23 +31,23 @@ class Line(NamedTuple):
     heading: bool = False
 
 
-def render(found: Explanation) -> list[Line]:
+def render(explanation: Explanation) -> list[Line]:
     """The whole explanation."""
     sections = (
-        _problem(found),
-        _params(found),
-        _sets(found),
-        *(_given(item) for item in found.givens),
-        *(_data(item) for item in found.data),
-        _models(found),
-        _objective(found),
-        _constraints(found),
-        _normal_forms(found),
-        _duals(found),
-        _named("metrics", [(item.name, item.text) for item in found.metrics]),
-        _named("expected after the run", [(item.name, item.text) for item in found.expects]),
-        _named("solve", [(item.name, item.text) for item in found.solve]),
-        _named("time", list(_time(found.time))),
+        _problem(explanation),
+        _params(explanation),
+        _sets(explanation),
+        *(_given(item) for item in explanation.givens),
+        *(_data(item) for item in explanation.data),
+        _models(explanation),
+        _objective(explanation),
+        _constraints(explanation),
+        _normal_forms(explanation),
+        _duals(explanation),
+        _named("metrics", [(item.name, item.text) for item in explanation.metrics]),
+        _named("expected after the run", [(item.name, item.text) for item in explanation.expects]),
+        _named("solve", [(item.name, item.text) for item in explanation.solve]),
+        _named("time", list(_time(explanation.time))),
     )
     lines: list[Line] = []
     for section in sections:
@@ -57,11 +57,11 @@ def render(found: Explanation) -> list[Line]:
     return lines
 
 
-def _problem(found: Explanation) -> Iterator[Line]:
-    yield from _wrapped(": ".join(filter(None, (found.problem, found.title))), indent="", heading=True)
+def _problem(explanation: Explanation) -> Iterator[Line]:
+    yield from _wrapped(": ".join(filter(None, (explanation.problem, explanation.title))), indent="", heading=True)
 
 
-def _params(found: Explanation) -> Iterator[Line]:
+def _params(explanation: Explanation) -> Iterator[Line]:
     rows = [
         (
             item.name,
@@ -69,12 +69,12 @@ def _params(found: Explanation) -> Iterator[Line]:
             f"in {bounds(*item.range)}" if item.range is not None else "",
             f"(default {item.default})" if item.value != item.default else "",
         )
-        for item in found.params
+        for item in explanation.params
     ]
     yield from _section("parameters", table(rows))
 
 
-def _sets(found: Explanation) -> Iterator[Line]:
+def _sets(explanation: Explanation) -> Iterator[Line]:
     rows = [
         (
             item.name,
@@ -82,7 +82,7 @@ def _sets(found: Explanation) -> Iterator[Line]:
             _members(item.members, item.size),
             f"from {item.given}" if item.given is not None else "",
         )
-        for item in found.sets
+        for item in explanation.sets
     ]
     yield from _section("sets", table(rows))
 
@@ -126,10 +126,10 @@ def _field(item: FieldFact) -> str:
     return f"{item.name}: {item.type}{declared}{column}{' standardised' if item.standardised else ''}"
 
 
-def _models(found: Explanation) -> Iterator[Line]:
-    if found.models:
+def _models(explanation: Explanation) -> Iterator[Line]:
+    if explanation.models:
         yield Line("models", heading=True)
-    for item in found.models:
+    for item in explanation.models:
         yield from _model(item)
 
 
@@ -141,31 +141,31 @@ def _model(item: ModelFact) -> Iterator[Line]:
     yield from _wrapped(f"{counted}{features}", indent=_INDENT * 2)
 
 
-def _objective(found: Explanation) -> Iterator[Line]:
-    if not found.objective:
+def _objective(explanation: Explanation) -> Iterator[Line]:
+    if not explanation.objective:
         yield Line("objective: none, what is feasible is looked for", heading=True)
         return
     yield Line("objective, minimised", heading=True)
-    for item in found.objective:
+    for item in explanation.objective:
         scale = f"   divided by {exact(item.scale)}" if item.scale is not None and item.scale != 1 else ""
         yield from _wrapped(f"{item.text}{scale}")
 
 
-def _constraints(found: Explanation) -> Iterator[Line]:
-    if not found.lowered:
+def _constraints(explanation: Explanation) -> Iterator[Line]:
+    if not explanation.lowered:
         return
-    if not found.parts:
+    if not explanation.parts:
         yield Line("constraints: none", heading=True)
         return
-    yield Line(f"constraints: {_total(found)}", heading=True)
+    yield Line(f"constraints: {_total(explanation)}", heading=True)
     head = ("part", "entries", "left out", "range", "scale", "form", "dual", "cap", "multiplier")
-    yield from (Line(_INDENT + row) for row in table([head, *(_part(item) for item in found.parts)]))
-    yield from _wrapped(f"convention: {found.lagrangian}")
+    yield from (Line(_INDENT + row) for row in table([head, *(_part(item) for item in explanation.parts)]))
+    yield from _wrapped(f"convention: {explanation.lagrangian}")
 
 
-def _total(found: Explanation) -> str:
+def _total(explanation: Explanation) -> str:
     counts: dict[str, int] = {}
-    for part in found.parts:
+    for part in explanation.parts:
         over = f"a {'group' if part.of_groups else 'row'} of {part.data}"
         over = f"for all rows of {part.data}" if part.average else over
         counts[over] = counts.get(over, 0) + part.entries
@@ -189,25 +189,25 @@ def _part(item: PartFact) -> tuple[str, ...]:
     )
 
 
-def _normal_forms(found: Explanation) -> Iterator[Line]:
+def _normal_forms(explanation: Explanation) -> Iterator[Line]:
     rows = []
-    for item in found.parts:
+    for item in explanation.parts:
         known = item.residual is not None and not unbounded(item.residual)
         lies = f"   (left side in {between(*item.residual)})" if known and item.residual is not None else ""
         rows.append((item.name, item.normal_form + lies))
     yield from _named("normal forms", rows)
 
 
-def _duals(found: Explanation) -> Iterator[Line]:
-    if not found.duals:
+def _duals(explanation: Explanation) -> Iterator[Line]:
+    if not explanation.duals:
         return
     yield Line("duals", heading=True)
-    for item in found.duals:
+    for item in explanation.duals:
         reason = ", since the spec does not say" if item.is_default else ""
         count = "" if item.parameters is None else f"; {item.parameters:,} numbers"
         yield from _wrapped(f"{', '.join(item.parts)}: {item.kind}{reason}")
         yield from _wrapped(f"{item.text}{count}" if item.text != item.kind else count.removeprefix("; "), _INDENT * 2)
-    for state in found.state:
+    for state in explanation.state:
         yield from _wrapped(_state(state))
 
 

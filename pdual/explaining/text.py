@@ -151,11 +151,11 @@ def setting(value: object) -> str:
     return str(value)
 
 
-def signature(model: str, found: Signature) -> str:
+def signature(model: str, signature: Signature) -> str:
     """``dispatch(load: complex[bus]) -> { v: complex[bus], s: complex[gen] }``."""
-    inputs = ", ".join(f"{name}: {kind}" for name, kind in found.inputs)
-    outputs = [_output(item) for item in found.outputs]
-    unnamed = len(outputs) == 1 and not found.outputs[0].name
+    inputs = ", ".join(f"{name}: {kind}" for name, kind in signature.inputs)
+    outputs = [_output(item) for item in signature.outputs]
+    unnamed = len(outputs) == 1 and not signature.outputs[0].name
     return f"{model}({inputs}) -> {outputs[0] if unnamed else '{ ' + ', '.join(outputs) + ' }'}"
 
 

@@ -21,9 +21,9 @@ class ClashError(Exception):
     """Why a name cannot be given."""
 
 
-def renamed(analysis: Analysis, found: Occurrence, name: str) -> Sequence[Span]:
+def renamed(analysis: Analysis, occurrence: Occurrence, name: str) -> Sequence[Span]:
     """The places to write the new name at. Raises ClashError where the spec would not say the same with it."""
-    old = found.symbol.root
+    old = occurrence.symbol.root
     _check_name(name)
     if old.column:
         raise ClashError(
@@ -31,7 +31,7 @@ def renamed(analysis: Analysis, found: Occurrence, name: str) -> Sequence[Span]:
         )
     if parse(analysis.source)[1]:
         raise ClashError("the spec has mistakes in its syntax: what cannot be read may hold the name too")
-    spans = sorted({item.span for item in analysis.index.of(found.symbol)})
+    spans = sorted({item.span for item in analysis.index.of(occurrence.symbol)})
     if name == old.name:
         return spans
     text = _replaced(analysis.source.text, spans, name)

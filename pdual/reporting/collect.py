@@ -68,13 +68,13 @@ def collect(path: Path, progress: Progress | None = None, named: Mapping[str, Pa
     )
 
 
-def _metrics(found: Restored, measured: AllMeasured) -> Metrics:
+def _metrics(restored: Restored, measured: AllMeasured) -> Metrics:
     """``metrics.json``; what it would hold where the run is still under way, but for evaluations."""
-    if (found.folder.path / METRICS).is_file():
-        return found.folder.metrics
-    splits = {split: found.run.split(items) for split, items in measured.items()}
-    return found.run.metrics(
-        dual_name(found.graph, found.options), splits, recovered(found.run, measured), found.record.samples
+    if (restored.folder.path / METRICS).is_file():
+        return restored.folder.metrics
+    splits = {split: restored.run.split(items) for split, items in measured.items()}
+    return restored.run.metrics(
+        dual_name(restored.graph, restored.options), splits, recovered(restored.run, measured), restored.record.samples
     )
 
 
@@ -93,11 +93,11 @@ def _recovery(metrics: Metrics) -> Iterator[Scores]:
                 yield Scores(data, split, item.against, name, *scores)
 
 
-def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
+def _sketches(restored: Restored, measured: AllMeasured) -> Iterator[Sketch]:
     """What sources draw, of the last split whose rows have multipliers: unseen rows where these have some, else train rows. Where
     none has, of the last split.
     """
-    for training_set in found.run.training_sets:
+    for training_set in restored.run.training_sets:
         if training_set.program.groups_by is not None:
             continue
         with_multipliers = [
@@ -112,9 +112,9 @@ def _sketches(found: Restored, measured: AllMeasured) -> Iterator[Sketch]:
         item = measured[split][training_set.name]
         multipliers = item.found.multipliers if with_multipliers else None
         live = None if multipliers is None else torch.where(item.violations.live, multipliers, 0.0)
-        models = found.run.problem.models
+        models = restored.run.problem.models
         for drawing in drawings(
-            found.graph,
+            restored.graph,
             training_set.name,
             training_set.table,
             training_set.program.layout,

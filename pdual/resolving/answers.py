@@ -19,13 +19,13 @@ class Answers:
     rows and the data set they are of, the seed, and how long and with which rate it is solved.
     """
 
-    def __init__(self, found: Restored, data: str, plan: Plan) -> None:
+    def __init__(self, restored: Restored, data: str, plan: Plan) -> None:
         from pdual.runtime.runs.execute import versions
 
-        record = found.record
-        self._folder = found.folder
+        record = restored.record
+        self._folder = restored.folder
         self._shared = {
-            "checkpoint": found.folder.checkpoint_digests,
+            "checkpoint": restored.folder.checkpoint_digests,
             "versions": versions(),
             "threads": record.threads,
             "data": data,

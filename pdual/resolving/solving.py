@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 class Resolve:
     """Solves the problem of a run again with rows of a data set added, from the run's weights and multipliers."""
 
-    def __init__(self, found: Restored, training_set: TrainingSet, plan: Plan, stop: Callable[[], bool]) -> None:
-        self._found = found
+    def __init__(self, restored: Restored, training_set: TrainingSet, plan: Plan, stop: Callable[[], bool]) -> None:
+        self._found = restored
         self._training_set = training_set
         self._plan = plan
         self._stop = stop
-        self._state = found.folder.load()
+        self._state = restored.folder.load()
 
     def __call__(self, asked: Task) -> Answer | None:
         """What comes of it; None where it was cut."""

@@ -149,9 +149,9 @@ def check_multipliers(subject: Subject, case: Case) -> None:
         _within(given, store.value(ids, features, {}), f"after update {turn + 1}")
 
 
-def _within(given: Numbers, found: Tensor, when: str, zero: bool = False) -> None:
+def _within(given: Numbers, tensor: Tensor, when: str, zero: bool = False) -> None:
     for row, column in given.places():
-        value = float(found[row, column])
+        value = float(tensor[row, column])
         if zero and value != 0:
             raise Falsified(f"the multiplier of row {row}, column {column} is {value:g} {when}")
         slack = 1e-12 * given.high()

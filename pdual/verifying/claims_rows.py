@@ -63,10 +63,10 @@ def check_ranges(subject: Subject, case: Case) -> None:
             )
 
 
-def _entries_in_range(subject: Subject, data: str, found: Meant) -> None:
+def _entries_in_range(subject: Subject, data: str, meant: Meant) -> None:
     for part in subject.graph.over(data).parts:
         for members, interval in zip(part.layout.members, part.intervals, strict=True):
-            entry = found.entries.get((part.layout.family, part.layout.part, members))
+            entry = meant.entries.get((part.layout.family, part.layout.part, members))
             if entry is None or entry.masked or not math.isfinite(entry.residual):
                 continue
             slack = 1e-12 * max(1.0, abs(entry.left), abs(entry.right))
@@ -106,11 +106,11 @@ def check_rows(subject: Subject, case: Case) -> None:
     _check_layout(subject, program)
 
 
-def agree_rows(session: Session, program: Program, found: Evaluation) -> None:
+def agree_rows(session: Session, program: Program, evaluation: Evaluation) -> None:
     """What a program says of the rows of a case is what the interpreter says. Raises Falsified, Undefined."""
     meant = session.rows
-    residuals = found.residuals.detach()
-    mask = torch.ones_like(residuals, dtype=torch.bool) if found.mask is None else found.mask
+    residuals = evaluation.residuals.detach()
+    mask = torch.ones_like(residuals, dtype=torch.bool) if evaluation.mask is None else evaluation.mask
     if residuals.shape != (len(meant), program.layout.columns):
         raise Falsified(f"the residual matrix is {tuple(residuals.shape)}")
     for row, expected in enumerate(meant):
@@ -173,27 +173,27 @@ def check_values(subject: Subject, case: Case) -> None:
     _check_formulas(subject, session, program, found)
 
 
-def agree_objective(session: Session, found: Evaluation) -> None:
+def agree_objective(session: Session, evaluation: Evaluation) -> None:
     """What a program says of the objective of every row of a case is what the interpreter says. Raises Falsified, Undefined."""
     for row, expected in enumerate(session.rows):
         if expected.objective is not None:
-            if found.objective is None:
+            if evaluation.objective is None:
                 raise Falsified("the objective has no value")
 
             def objective(near: list[Meant], row: int = row) -> float | None:
                 return near[row].objective
 
-            _agree(session, f"objective of row {row}", float(found.objective[row]), expected.objective, objective)
+            _agree(session, f"objective of row {row}", float(evaluation.objective[row]), expected.objective, objective)
 
 
-def _check_averages(subject: Subject, session: Session, found: Evaluation) -> None:
+def _check_averages(subject: Subject, session: Session, evaluation: Evaluation) -> None:
     """left - right of every constraint on averages over these rows alone, which are taken for all rows there are."""
     plan = subject.averages
     own = [average for average in subject.spec.averages if average.data == (session.case.data,)]
     if plan is None or not own:
         return
-    assert found.averaged is not None
-    means = means_of(found.averaged, found.kept)
+    assert evaluation.averaged is not None
+    means = means_of(evaluation.averaged, evaluation.kept)
     residuals = plan.offsets + torch.where(
         plan.weights[session.case.data] != 0, plan.weights[session.case.data] * means, 0.0
     ).sum(1)
@@ -222,11 +222,11 @@ def _check_groups(subject: Subject, session: Session) -> None:
             _same(f"objective of group {number}", float(found.group_objective[number]), value, session.largest)
 
 
-def _check_formulas(subject: Subject, session: Session, program: Program, found: Evaluation) -> None:
+def _check_formulas(subject: Subject, session: Session, program: Program, evaluation: Evaluation) -> None:
     """Multipliers written as formulas: the interpreter's value, within the range and the cap that were derived."""
     case = session.case
     batch = subject.batch(case)
-    features = _detached(found.features)
+    features = _detached(evaluation.features)
     for choice, plan in zip(subject.graph.over(case.data).duals, program.duals, strict=True):
         if plan.formula is None or not isinstance(choice.written.value, typed.FormulaDual):
             continue
@@ -331,8 +331,8 @@ def _terms(subject: Subject, session: Session, shift: float) -> dict[Place, floa
     return found
 
 
-def _weighted(found: Evaluation, weights: Mapping[Place, float]) -> Tensor:
-    sources = {"row": found.residuals, "objective": found.objective, "group": found.group_objective}
+def _weighted(evaluation: Evaluation, weights: Mapping[Place, float]) -> Tensor:
+    sources = {"row": evaluation.residuals, "objective": evaluation.objective, "group": evaluation.group_objective}
     total = torch.zeros((), dtype=torch.float64)
     for name, values in sources.items():
         chosen = [(place, weight) for place, weight in weights.items() if place[0] == name]

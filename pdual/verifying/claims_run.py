@@ -79,10 +79,10 @@ def check_program(subject: Subject, case: Case) -> None:
     _check_weights(subject, session, trained, found)
 
 
-def _check_weights(subject: Subject, session: Session, trained: Trained, found: Evaluation) -> None:
+def _check_weights(subject: Subject, session: Session, trained: Trained, evaluation: Evaluation) -> None:
     weights = [weight for weight in trained.models.parameters() if weight.requires_grad]
     _, apart = subject.run(session.case, session.calls)
-    whole = _weighted(found)
+    whole = _weighted(evaluation)
     if not (weights and whole.requires_grad):
         raise Undefined("nothing to train")
     expected = torch.autograd.grad(whole, weights, allow_unused=True)
@@ -162,11 +162,11 @@ def _moderate(subject: Subject, case: Case) -> tuple[Trained, RowBatch]:
     return trained, subject.batch(case)
 
 
-def _weighted(found: Evaluation) -> Tensor:
+def _weighted(evaluation: Evaluation) -> Tensor:
     """Residuals, the objective and that of groups, summed with fixed weights."""
     source = random.Random(11)
     total = torch.zeros((), dtype=torch.float64)
-    for values in (found.residuals, found.objective, found.group_objective):
+    for values in (evaluation.residuals, evaluation.objective, evaluation.group_objective):
         if values is not None and values.numel():
             weights = torch.tensor([source.uniform(0.5, 1.5) for _ in range(values.numel())], dtype=torch.float64)
             total = total + (torch.nan_to_num(values).flatten() * weights).sum()

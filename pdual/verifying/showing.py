@@ -34,28 +34,28 @@ def lines(attacks: Sequence[Attack], graph: Graph, files: Mapping[str, Path], sp
                 yield f"  again: pdual verify {spec} --replay {files[item.claim.name]}"
 
 
-def counterexample_lines(found: Counterexample, graph: Graph) -> Iterator[str]:
+def counterexample_lines(counterexample: Counterexample, graph: Graph) -> Iterator[str]:
     """A counterexample: the claim, what was found, and the case."""
-    yield f"{found.claim.name}: {found.claim.statement}"
-    yield f"  falls for {found.about}: {found.found}"
-    if not isinstance(found.case, RowsCase):
-        for name, value in found.case.numbers.items():
+    yield f"{counterexample.claim.name}: {counterexample.claim.statement}"
+    yield f"  falls for {counterexample.about}: {counterexample.found}"
+    if not isinstance(counterexample.case, RowsCase):
+        for name, value in counterexample.case.numbers.items():
             yield f"    {name:<12} {value}"
         return
-    declared = graph.spec.data_set(graph.over(found.case.data).of)
+    declared = graph.spec.data_set(graph.over(counterexample.case.data).of)
     types = {item.name: item.type for item in declared.fields}
-    for number, row in enumerate(found.case.rows):
+    for number, row in enumerate(counterexample.case.rows):
         yield f"  row {number} of {declared.name}"
         for name, value in row.items():
             yield f"    {name:<12} {shown(value, types.get(name), graph)}"
     outputs = {model.name: {o.name: o.type for o in model.signature.outputs} for model in graph.spec.models}
-    for model, calls in found.case.outputs.items():
+    for model, calls in counterexample.case.outputs.items():
         for number, call in enumerate(calls):
             for name, value in call.items():
                 label = f"{model}.{name}" if name else model
                 yield f"    {label + f' #{number}':<12} {shown(value, outputs.get(model, {}).get(name), graph)}"
-    if found.case.groups:
-        yield f"    groups of {', '.join(map(str, found.case.groups))} rows"
+    if counterexample.case.groups:
+        yield f"    groups of {', '.join(map(str, counterexample.case.groups))} rows"
 
 
 def shown(value: Any, kind: object, graph: Graph) -> str:

@@ -29,9 +29,9 @@ from pdual.verifying.outcomes import Undefined
 class Trained:
     """The models of a run that answer for any row of numbers; ``names`` are theirs. Others (texts, graphs, a table of rows) stay made up."""
 
-    def __init__(self, found: Restored, signatures: Mapping[str, Signature]) -> None:
-        self._found = found
-        declared = {model.name: model.architecture for model in found.graph.spec.models}
+    def __init__(self, restored: Restored, signatures: Mapping[str, Signature]) -> None:
+        self._found = restored
+        declared = {model.name: model.architecture for model in restored.graph.spec.models}
         self.names = frozenset(
             name
             for name, signature in signatures.items()
@@ -40,7 +40,7 @@ class Trained:
             and not answers_by_row(use, signature)
         )
         self._signatures = signatures
-        kept = {name: copy.deepcopy(found.run.problem.models[name]) for name in sorted(self.names)}
+        kept = {name: copy.deepcopy(restored.run.problem.models[name]) for name in sorted(self.names)}
         self.models = nn.ModuleDict(kept).double().eval()
 
     @cached_property

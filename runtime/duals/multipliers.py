@@ -154,15 +154,15 @@ class Multipliers:
             return matrix
         return matrix.new_zeros(matrix.shape[0], self.columns).index_copy_(1, self._columns, matrix)
 
-    def awake(self, found: EvaluationResult, margin: float) -> Tensor:
+    def awake(self, result: EvaluationResult, margin: float) -> Tensor:
         """Which rows are not at rest, [n] bool: a live entry is an equality, or its step does not end at 0 unless g
         falls by ``margin``.
         """
-        assert found.multipliers is not None
+        assert result.multipliers is not None
         steps = self.lagrangian.rho * self.step
-        asked = torch.addcmul(self.select(found.multipliers), steps, self.select(found.residuals) + margin)
+        asked = torch.addcmul(self.select(result.multipliers), steps, self.select(result.residuals) + margin)
         live = (asked > 0) | self.lagrangian.equal
-        return (live if found.mask is None else live & self.select(found.mask)).any(1)
+        return (live if result.mask is None else live & self.select(result.mask)).any(1)
 
     def restrict(self, awake: Tensor) -> None:
         """Which train rows are not at rest: [rows] bool."""
@@ -201,9 +201,9 @@ class Multipliers:
         """The weights that hold multipliers, phi, each once: the primal steps leave them alone."""
         return list({id(weight): weight for store in self.stores for weight in store.weights()}.values())
 
-    def worst(self, found: EvaluationResult) -> float:
+    def worst(self, result: EvaluationResult) -> float:
         """The largest violation of any live entry that is held, scaled."""
-        residuals = self.select(found.residuals)
+        residuals = self.select(result.residuals)
         violation = torch.where(self.lagrangian.equal, residuals.abs(), residuals)
         return float(violation.clamp(min=0).max()) if violation.numel() else 0.0
 

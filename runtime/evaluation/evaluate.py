@@ -140,13 +140,13 @@ def _passed(
     )
 
 
-def _without_empty(found: Evaluation) -> Evaluation:
+def _without_empty(evaluation: Evaluation) -> Evaluation:
     """Entries of groups that have nothing to average are none. In training they are an error: a step's loss is no number then."""
-    empty = torch.isnan(found.residuals)
+    empty = torch.isnan(evaluation.residuals)
     if not bool(empty.any()):
-        return found
-    mask = ~empty if found.mask is None else found.mask & ~empty
-    return found._replace(residuals=found.residuals.masked_fill(empty, 0.0), mask=mask)
+        return evaluation
+    mask = ~empty if evaluation.mask is None else evaluation.mask & ~empty
+    return evaluation._replace(residuals=evaluation.residuals.masked_fill(empty, 0.0), mask=mask)
 
 
 class _Column:

@@ -60,13 +60,13 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
     )
 
 
-def objective(program: Program, found: EvaluationResult) -> float | None:
+def objective(program: Program, result: EvaluationResult) -> float | None:
     """A data set's mean objective, in own units: over rows, and over groups; groups that have nothing to average left out."""
     means = []
-    if found.objective is not None:
-        means.append(float(found.objective.double().mean()))
-    if found.group_objective is not None:
-        means.append(float(found.group_objective.double().nanmean()))
+    if result.objective is not None:
+        means.append(float(result.objective.double().mean()))
+    if result.group_objective is not None:
+        means.append(float(result.group_objective.double().nanmean()))
     return sum(means) * program.objective_scale if means else None
 
 

@@ -50,11 +50,11 @@ def diverged(
     return refuse("PD601", outer=outer, step=step, model=broken, saved=saved, taken=taken, **(found or {}))
 
 
-def unaveraged(found: EvaluationResult, table: Table) -> RowBatch | None:
+def unaveraged(result: EvaluationResult, table: Table) -> RowBatch | None:
     """The first row of a pass with a value to be averaged that is not finite, as a batch; None where all are."""
-    assert found.averaged is not None
-    bad = ~torch.isfinite(found.averaged).all(1)
-    return with_groups(table.batch(found.ids[bad][:1]), [1]) if bool(bad.any()) else None
+    assert result.averaged is not None
+    bad = ~torch.isfinite(result.averaged).all(1)
+    return with_groups(table.batch(result.ids[bad][:1]), [1]) if bool(bad.any()) else None
 
 
 def located(refusal: Refusal, spec: TypedSpec) -> Refusal:

@@ -73,7 +73,7 @@ def solver_recovery(
 
 def recovery(
     layout: Layout,
-    found: EvaluationResult,
+    result: EvaluationResult,
     reference: Reference,
     training: Tensor | None = None,
     families: Sequence[str] | None = None,
@@ -84,12 +84,12 @@ def recovery(
     ``training`` [m, columns] are reference multipliers of train rows, for the row ``constant``; ``families`` restricts the
     inequalities that are ranked; ``rho`` [columns] is for the row ``stepped``. Equalities have multipliers of either sign and are correlated instead.
     """
-    assert found.multipliers is not None
-    truth, said = _numbers(reference.values), _numbers(found.multipliers)
+    assert result.multipliers is not None
+    truth, said = _numbers(reference.values), _numbers(result.multipliers)
     ranked = _columns(layout, Sense.AT_MOST, truth, families)
-    live = None if found.mask is None else found.mask.cpu().numpy()[:, ranked]
+    live = None if result.mask is None else result.mask.cpu().numpy()[:, ranked]
     wanted = _silenced(truth[:, ranked], live)
-    own, margin = _silenced(said[:, ranked], live), _numbers(found.residuals)[:, ranked]
+    own, margin = _silenced(said[:, ranked], live), _numbers(result.residuals)[:, ranked]
     stepped = None if rho is None else own + _numbers(rho)[ranked] * margin
     constant = None
     if training is not None:

@@ -56,15 +56,15 @@ def merged(last: EvaluationResult, places: Tensor, now: EvaluationResult) -> Eva
     return replace(last, fresh=fresh.index_fill_(0, places, True))
 
 
-def as_state(found: EvaluationResult) -> dict[str, object]:
+def as_state(result: EvaluationResult) -> dict[str, object]:
     """A pass for a checkpoint."""
     return {
-        "objective": found.objective,
-        "residuals": found.residuals,
-        "mask": found.mask,
-        "multipliers": found.multipliers,
-        "metrics": dict(found.metrics),
-        "features": found.features.state(),
+        "objective": result.objective,
+        "residuals": result.residuals,
+        "mask": result.mask,
+        "multipliers": result.multipliers,
+        "metrics": dict(result.metrics),
+        "features": result.features.state(),
     }
 
 

@@ -39,26 +39,26 @@ class Violations:
     multipliers: Tensor | None
 
     @classmethod
-    def of(cls, found: EvaluationResult, layout: Layout, caps: Tensor | None = None) -> Violations:
+    def of(cls, result: EvaluationResult, layout: Layout, caps: Tensor | None = None) -> Violations:
         """The violations of a pass; ``caps`` is [columns], scaled, infinite where there is none."""
-        residuals = found.residuals
+        residuals = result.residuals
         equal = torch.tensor(
             [part.sense is Sense.EQUAL for part in layout.parts for _ in range(part.size)],
             dtype=torch.bool,
             device=residuals.device,
         )
-        live = torch.ones_like(residuals, dtype=torch.bool) if found.mask is None else found.mask
+        live = torch.ones_like(residuals, dtype=torch.bool) if result.mask is None else result.mask
         scaled = torch.where(live, torch.where(equal, residuals.abs(), residuals.clamp(min=0)), 0.0)
         at_cap = None
-        if found.multipliers is not None and caps is not None:
-            at_cap = live & is_at_cap(found.multipliers, caps)
+        if result.multipliers is not None and caps is not None:
+            at_cap = live & is_at_cap(result.multipliers, caps)
         return cls(
             layout,
             scaled * torch.tensor(factors(layout), dtype=residuals.dtype, device=residuals.device),
             live,
             ~(scaled <= TOLERANCE),
             at_cap,
-            found.multipliers,
+            result.multipliers,
         )
 
     def columns(self, parts: Sequence[PartLayout]) -> Tensor:

@@ -114,9 +114,9 @@ def _without_gradient(module: Adapted, outputs: Mapping[str, Tensor]) -> Iterato
         yield diagnostic("PD618", model.span, model=model.name, names=", ".join(f"`{name}`" for name in still))
 
 
-def _close(found: Mapping[str, Tensor], other: Mapping[str, Tensor], share: float) -> bool:
+def _close(tensors: Mapping[str, Tensor], other: Mapping[str, Tensor], share: float) -> bool:
     """Whether outputs are the same but for rounding: a share of the largest of them."""
-    for name, value in found.items():
+    for name, value in tensors.items():
         known = other[name]
         largest = float(known.abs().nan_to_num(0.0, 0.0, 0.0).max()) if known.numel() else 0.0
         if not torch.allclose(value, known, rtol=share, atol=share * largest, equal_nan=True):

@@ -101,18 +101,18 @@ def shortest(spec: typed.TypedSpec, chosen: Collection[str], outer: int, steps: 
     )
 
 
-def warnings_of(spec: typed.TypedSpec, found: Mapping[str, SampleRecord]) -> tuple[Diagnostic, ...]:
+def warnings_of(spec: typed.TypedSpec, samples: Mapping[str, SampleRecord]) -> tuple[Diagnostic, ...]:
     """A warning for each, where it is declared."""
     spans = {item.name: item.span for item in spec.data} | {item.name: item.span for item in spec.models}
     codes = {"data": "PD580", "model": "PD670"}
     return tuple(
         diagnostic(codes[item.of], spans[name], name=name, words=item.words, whole=item.whole)
-        for name, item in found.items()
+        for name, item in samples.items()
     )
 
 
-def sentences(found: Mapping[str, SampleRecord]) -> tuple[str, ...]:
+def sentences(samples: Mapping[str, SampleRecord]) -> tuple[str, ...]:
     """The same in plain lines."""
     told = {"data": "a sample, not the whole", "model": "a stand-in"}
-    lines = [f"{told[item.of]}: `{name}` is {item.words}" for name, item in found.items()]
-    return (*lines, *(f"for the whole of `{name}`: {item.whole}" for name, item in found.items()))
+    lines = [f"{told[item.of]}: `{name}` is {item.words}" for name, item in samples.items()]
+    return (*lines, *(f"for the whole of `{name}`: {item.whole}" for name, item in samples.items()))

@@ -123,7 +123,7 @@ def _programs(run: Run, graph: Graph, folder: Path) -> tuple[list[Exported], dic
 
 
 def _document(
-    run: Run, graph: Graph, found: Sequence[Exported], columns: Mapping[str, list[dict[str, Any]]]
+    run: Run, graph: Graph, exported: Sequence[Exported], columns: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, Any]:
     """What ``export.json`` says."""
     return {
@@ -137,7 +137,7 @@ def _document(
                 "inputs": {k: list(v) for k, v in item.inputs.items()},
                 "outputs": list(item.outputs),
             }
-            for item in found
+            for item in exported
         ],
         "columns": columns,
         "standardised": {

@@ -191,46 +191,46 @@ def _missed(line: LogLine) -> float:
     return line.violation_mean + sum(item.violation for item in line.averages.values())
 
 
-def lines(found: Verdict) -> list[str]:
+def lines(verdict: Verdict) -> list[str]:
     """The verdict in words, one sentence a line."""
-    missed = [item for item in found.averages if item.split == "train" and item.violated]
-    rows_met = found.feasible_rows.get("train", 1.0) == 1.0
-    units = " and ".join(f"{item}s" for item in found.of)
-    if found.feasible:
-        met = "every average over train rows" if found.only_averages else f"every train {' and '.join(found.of)}"
+    missed = [item for item in verdict.averages if item.split == "train" and item.violated]
+    rows_met = verdict.feasible_rows.get("train", 1.0) == 1.0
+    units = " and ".join(f"{item}s" for item in verdict.of)
+    if verdict.feasible:
+        met = "every average over train rows" if verdict.only_averages else f"every train {' and '.join(verdict.of)}"
         words = [f"feasible: {met} is met"]
     elif rows_met and missed:
         words = ["not feasible: an average over train rows is not met"]
     else:
         words = [f"not feasible: some train {units} are not met"]
-    words[0] += f" (tolerance {found.tolerance:g}, scaled)"
-    if not found.constrained:
+    words[0] += f" (tolerance {verdict.tolerance:g}, scaled)"
+    if not verdict.constrained:
         words = ["no constraints: there was nothing to be met"]
-    if found.switched_off:
-        parts = ", ".join(f"{name} {count:,}" for name, count in found.switched_off.items())
+    if verdict.switched_off:
+        parts = ", ".join(f"{name} {count:,}" for name, count in verdict.switched_off.items())
         words.append(f"switched off by an infinite bound, and not counted: {parts}")
-    words += [f"{split}: {share:.2%} of the {units} are met" for split, share in found.feasible_rows.items()]
-    for item in found.families:
+    words += [f"{split}: {share:.2%} of the {units} are met" for split, share in verdict.feasible_rows.items()]
+    for item in verdict.families:
         amount = _amount(item.worst, item.unit)
         words.append(
             f"{item.split}: {item.family} violated in {item.violated:.3%} of its entries, "
             f"worst {item.address} by {amount}"
         )
-    for cap in found.at_cap:
+    for cap in verdict.at_cap:
         amount = _amount(cap.worst, cap.unit)
         rows = f"1 train {cap.of} has a multiplier" if cap.rows == 1 else f"{cap.rows} train {cap.of}s have multipliers"
         words.append(f"{rows} at the cap ({cap.share:.2%}), the worst at {cap.address}, which is missed by {amount}")
-    for average in found.averages:
+    for average in verdict.averages:
         amount = _amount(average.violation, average.unit)
         if average.violated:
             words.append(f"{average.split}: {average.name}, an average, is missed by {amount}")
         if average.at_cap:
             words.append(f"the multiplier of {average.name} is at its cap")
-    for model in found.at_start:
+    for model in verdict.at_start:
         words.append(
             f"`{model}` holds a value of every train row: on other splits it says its start, which nothing trained"
         )
-    return [*found.samples, *words, *(_ADVICE[item] for item in found.advice)]
+    return [*verdict.samples, *words, *(_ADVICE[item] for item in verdict.advice)]
 
 
 _ADVICE = {
@@ -243,15 +243,15 @@ def _amount(worst: float, unit: str) -> str:
     return f"{worst:.2%} of its range" if unit == RANGE else f"{worst:.3g}" + ("" if unit == "1" else f" {unit}")
 
 
-def _feasible_rows(found: Mapping[str, Measured]) -> float | None:
-    flags = [item.violations.feasible() for item in found.values() if item.violations.layout.columns]
+def _feasible_rows(measured: Mapping[str, Measured]) -> float | None:
+    flags = [item.violations.feasible() for item in measured.values() if item.violations.layout.columns]
     return float(torch.cat(flags).double().mean()) if flags else None
 
 
-def _violated(run: Run, split: str, found: Mapping[str, Measured]) -> list[FamilyVerdict]:
+def _violated(run: Run, split: str, measured: Mapping[str, Measured]) -> list[FamilyVerdict]:
     tables = {training_set.name: training_set.table for training_set in run.training_sets}
     verdicts = []
-    for data, item in found.items():
+    for data, item in measured.items():
         for family, parts in families(item.violations.layout).items():
             columns = item.violations.columns(parts)
             violated = item.violations.violated[:, columns]
@@ -275,10 +275,10 @@ def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
     return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place, _of(item.program))
 
 
-def _averages(run: Run, split: str, found: Mapping[str, Measured]) -> list[AverageVerdict]:
+def _averages(run: Run, split: str, measured: Mapping[str, Measured]) -> list[AverageVerdict]:
     return [
         AverageVerdict(split, name, item.violation, item.violated, item.unit, bool(item.at_cap) and split == "train")
-        for name, item in average_metrics(run.averaged(found)).items()
+        for name, item in average_metrics(run.averaged(measured)).items()
         if item.violated or (item.at_cap and split == "train")
     ]
 

@@ -59,11 +59,11 @@ class MeansOf:
         """mean m, as tracked: [k]."""
         return self._tracked.chunk(2)[1]
 
-    def look(self, found: EvaluationResult) -> None:
+    def look(self, result: EvaluationResult) -> None:
         """Take over the pass over all rows."""
-        assert found.averaged is not None
-        columns = _with_counts(found.averaged.to(self._seen.entries), found.kept)
-        self._seen.write(found.ids, columns)
+        assert result.averaged is not None
+        columns = _with_counts(result.averaged.to(self._seen.entries), result.kept)
+        self._seen.write(result.ids, columns)
         self._exact = columns.double().mean(0)
         self._tracked = self._exact.clone()
 
@@ -72,10 +72,10 @@ class MeansOf:
         """How many there are."""
         return len(self._rows)
 
-    def follow(self, ids: Tensor, found: Evaluation, rows_per_step: float, weights: Tensor | None = None) -> None:
+    def follow(self, ids: Tensor, evaluation: Evaluation, rows_per_step: float, weights: Tensor | None = None) -> None:
         """Take a batch of the rows ``ids`` ([batch]) into account, at the weights it was drawn with ([batch]; None: all 1)."""
-        assert found.averaged is not None
-        columns = _with_counts(found.averaged.detach().to(self._seen.entries), found.kept)
+        assert evaluation.averaged is not None
+        columns = _with_counts(evaluation.averaged.detach().to(self._seen.entries), evaluation.kept)
         moved = (columns - self._seen.read(ids)).double()
         moved = (moved if weights is None else moved * weights[:, None]).sum(0) / rows_per_step
         rate = max(FOLLOWED, min(1.0, rows_per_step / self.rows))
@@ -205,9 +205,9 @@ class Averages:
         """Start from the multipliers of another run where they have the same shape."""
         self.multipliers.adopt(state["multipliers"])
 
-    def update(self, found: EvaluationResult) -> Update:
+    def update(self, result: EvaluationResult) -> Update:
         """lam <- clip(lam + rho G) into [0, cap], or [-cap, cap] for an equality."""
-        return self.multipliers.update(found)
+        return self.multipliers.update(result)
 
     def state(self) -> dict[str, object]:
         """Multipliers, rho and the means."""
@@ -242,9 +242,9 @@ def _counts(averaged: Tensor, kept: Tensor | None) -> Tensor:
     return kept.double().sum(0)
 
 
-def _of(found: EvaluationResult) -> tuple[Tensor, Tensor | None]:
-    assert found.averaged is not None
-    return found.averaged, found.kept
+def _of(result: EvaluationResult) -> tuple[Tensor, Tensor | None]:
+    assert result.averaged is not None
+    return result.averaged, result.kept
 
 
 def _with_counts(averaged: Tensor, kept: Tensor | None) -> Tensor:

@@ -59,21 +59,21 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sources()._loaded, "world", SOURCE)  # type: ignore[attr-defined]
 
 
-def close(found: Tensor, expected: Tensor, what: str) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9, msg=lambda text: f"{what}: {text}")
+def close(tensor: Tensor, expected: Tensor, what: str) -> None:
+    torch.testing.assert_close(tensor, expected, rtol=1e-9, atol=1e-9, msg=lambda text: f"{what}: {text}")
 
 
-def agree(found: Given, expected: Given, text: str, scales: bool = True) -> None:
+def agree(given: Given, expected: Given, text: str, scales: bool = True) -> None:
     """Objective, rows, slopes; ``scales``: what rows are divided by too."""
-    close(found.objective, expected.objective, f"objective\n{text}")
-    assert found.entries.keys() == expected.entries.keys(), text
+    close(given.objective, expected.objective, f"objective\n{text}")
+    assert given.entries.keys() == expected.entries.keys(), text
     for name, entry in expected.entries.items():
-        close(found.entries[name].residual, entry.residual, f"{name}\n{text}")
+        close(given.entries[name].residual, entry.residual, f"{name}\n{text}")
         if scales:
-            assert found.entries[name].ranged == entry.ranged, text
-            assert found.entries[name].scale == pytest.approx(entry.scale, rel=1e-9), text
+            assert given.entries[name].ranged == entry.ranged, text
+            assert given.entries[name].scale == pytest.approx(entry.scale, rel=1e-9), text
     for name, slope in expected.slopes.items():
-        close(found.slopes[name], slope, f"slope in {name}\n{text}")
+        close(given.slopes[name], slope, f"slope in {name}\n{text}")
 
 
 def base_of(family: TypedFamily, objective: TypedExpression) -> tuple[Statements, Given]:

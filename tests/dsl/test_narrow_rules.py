@@ -78,10 +78,10 @@ def sampled(boxes: Sequence[Interval]) -> list[tuple[float, ...]]:
     return list(product(*axes))
 
 
-def close(found: Interval, low: float, high: float, slack: float) -> bool:
+def close(interval: Interval, low: float, high: float, slack: float) -> bool:
     """Whether a range is the hull, but for a share of its size."""
     size = slack * max(1.0, abs(low), abs(high))
-    return low - size <= found.lo <= low + size and high - size <= found.hi <= high + size
+    return low - size <= interval.lo <= low + size and high - size <= interval.hi <= high + size
 
 
 @pytest.mark.parametrize("name", sorted(GRIDS))

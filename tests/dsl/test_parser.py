@@ -406,8 +406,8 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     render(found[0], text).encode("utf-8")
 
 
-def hold(text: str, found: tuple[Diagnostic, ...]) -> None:
-    for item in found:
+def hold(text: str, diagnostics: tuple[Diagnostic, ...]) -> None:
+    for item in diagnostics:
         assert item.code in CATALOGUE
         for span in (item.span, *(label.span for label in item.labels)):
             assert 0 <= span.start <= span.end <= len(text)

@@ -123,5 +123,5 @@ class Watched:
         return found
 
 
-def _alike(found: Tensor, expected: Tensor) -> bool:
-    return float((found - expected).abs().max()) <= CLOSE * float(expected.abs().max())
+def _alike(tensor: Tensor, expected: Tensor) -> bool:
+    return float((tensor - expected).abs().max()) <= CLOSE * float(expected.abs().max())

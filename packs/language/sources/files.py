@@ -134,6 +134,6 @@ def _nowhere(split: str, context: SourceContext) -> Refusal:
     )  # fmt: skip
 
 
-def fingerprint(found: Found) -> str:
+def fingerprint(spec_file: Found) -> str:
     """Which split this is, by its content."""
-    return f"{found.name}/{hashlib.sha256(found.content).hexdigest()[:12]}"
+    return f"{spec_file.name}/{hashlib.sha256(spec_file.content).hexdigest()[:12]}"

@@ -54,20 +54,20 @@ def _table(settings: TofuSettings, context: SourceContext, find: Finder) -> Colu
 
 
 def kept_records(
-    found: Found, settings: TofuSettings, context: SourceContext, find: Finder = find_split
+    spec_file: Found, settings: TofuSettings, context: SourceContext, find: Finder = find_split
 ) -> Sequence[tuple[int, Record]]:
     """The records of a split with their lines, without those that another split has too."""
-    records = read_records(found, context.span)
+    records = read_records(spec_file, context.span)
     if not settings.without:
         return records
     other = find(settings.without, replace(context, file=None))
     left_out = {_pair(record, line, other, context.span) for line, record in read_records(other, context.span)}
-    kept = [(line, record) for line, record in records if _pair(record, line, found, context.span) not in left_out]
+    kept = [(line, record) for line, record in records if _pair(record, line, spec_file, context.span) not in left_out]
     if not kept:
         raise refuse("PD551", context.span, split=f"{settings.split} without {settings.without}", asked=1, found=0)
     return kept
 
 
-def _pair(record: Record, line: int, found: Found, span: Span) -> tuple[str, str]:
-    question, answer = (text_of(record, line, key, found, span) for key in FIELDS)
+def _pair(record: Record, line: int, spec_file: Found, span: Span) -> tuple[str, str]:
+    question, answer = (text_of(record, line, key, spec_file, span) for key in FIELDS)
     return question, answer

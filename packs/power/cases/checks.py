@@ -28,14 +28,14 @@ def check_case(case: Case, span: Span) -> None:
         raise Refusal(found.diagnostics)
 
 
-def _check_bus_numbers(case: Case, span: Span, found: Collector) -> None:
+def _check_bus_numbers(case: Case, span: Span, diagnostics: Collector) -> None:
     times = Counter(bus.number for bus in case.buses)
     twice = [str(number) for number, count in times.items() if count > 1]
     if twice:
-        found.add("PD510", span, file=case.file, found=named(twice, "bus", "buses"), table="bus")
+        diagnostics.add("PD510", span, file=case.file, found=named(twice, "bus", "buses"), table="bus")
 
 
-def _check_places(case: Case, span: Span, found: Collector) -> None:
+def _check_places(case: Case, span: Span, diagnostics: Collector) -> None:
     buses = [str(bus.number) for bus in case.buses]
     numbers = {bus.number for bus in case.buses}
     units = {unit.label: unit.bus for unit in case.units if unit.bus not in numbers}
@@ -45,25 +45,25 @@ def _check_places(case: Case, span: Span, found: Collector) -> None:
         if strays:
             places = enumerated(list(dict.fromkeys(f"bus {number}" for number in strays.values())))
             elements = named(list(strays), noun, plural)
-            found.add("PD506", span, file=case.file, elements=elements, found=places, buses=enumerated(buses))
+            diagnostics.add("PD506", span, file=case.file, elements=elements, found=places, buses=enumerated(buses))
 
 
-def _check_service(case: Case, span: Span, found: Collector) -> None:
+def _check_service(case: Case, span: Span, diagnostics: Collector) -> None:
     if not case.live_units:
-        found.add("PD514", span, file=case.file, element="unit")
+        diagnostics.add("PD514", span, file=case.file, element="unit")
 
 
-def _check_connection(case: Case, span: Span, found: Collector) -> None:
+def _check_connection(case: Case, span: Span, diagnostics: Collector) -> None:
     references = [bus.number for bus in case.buses if bus.type == REFERENCE_BUS]
     if len(references) != 1:
         text = f"{len(references)} ({enumerated([str(number) for number in references])})"
         fix = "set the type of the others to 2" if references else "set the type of a bus with a unit to 3"
-        found.add("PD507", span, file=case.file, found=text if references else "none", fix=fix)
+        diagnostics.add("PD507", span, file=case.file, found=text if references else "none", fix=fix)
         return
     reached = _reached(references[0], case.live_branches)
     apart = [str(bus.number) for bus in case.live_buses if bus.number not in reached]
     if apart:
-        found.add("PD512", span, file=case.file, buses=named(apart, "bus", "buses"))
+        diagnostics.add("PD512", span, file=case.file, buses=named(apart, "bus", "buses"))
 
 
 def _reached(start: int, branches: Sequence[BranchRow]) -> set[int]:
@@ -79,9 +79,9 @@ def _reached(start: int, branches: Sequence[BranchRow]) -> set[int]:
     return reached
 
 
-def _check_limits(case: Case, span: Span, found: Collector) -> None:
+def _check_limits(case: Case, span: Span, diagnostics: Collector) -> None:
     if crossing := list(_crossing(case)):
-        found.add("PD508", span, file=case.file, found=enumerated(crossing), count=len(crossing))
+        diagnostics.add("PD508", span, file=case.file, found=enumerated(crossing), count=len(crossing))
     negative = {
         "Vmin": [f"Vmin = {bus.v_min:g} at bus {bus.number}" for bus in case.live_buses if bus.v_min < 0],
         "rateA": [f"rateA = {row.rate:g} of {row.label}" for row in case.live_branches if row.rate < 0],
@@ -89,7 +89,7 @@ def _check_limits(case: Case, span: Span, found: Collector) -> None:
     for column, wrong in negative.items():
         if wrong:
             expected, count = f"`{column}` of 0 or more", len(wrong)
-            found.add("PD505", span, file=case.file, expected=expected, found=enumerated(wrong), count=count)
+            diagnostics.add("PD505", span, file=case.file, expected=expected, found=enumerated(wrong), count=count)
 
 
 def _crossing(case: Case) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _crossing(case: Case) -> Iterator[str]:
             yield f"angmin = {row.angle_min:g} > angmax = {row.angle_max:g} of branch {row.label}"
 
 
-def _check_impedances(case: Case, span: Span, found: Collector) -> None:
+def _check_impedances(case: Case, span: Span, diagnostics: Collector) -> None:
     shorted = [row.label for row in case.live_branches if row.r == row.x == 0]
     if shorted:
-        found.add("PD511", span, file=case.file, branches=named(shorted, "branch", "branches"))
+        diagnostics.add("PD511", span, file=case.file, branches=named(shorted, "branch", "branches"))

@@ -87,24 +87,24 @@ def _splits(sizes: Mapping[str, int]) -> Mapping[str, Tensor]:
     return {name: torch.arange(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True) if size}
 
 
-def _warn(settings: FloraSettings, found: Found, records: Records, context: SourceContext) -> None:
+def _warn(settings: FloraSettings, spec_file: Found, records: Records, context: SourceContext) -> None:
     """What is legal and not what one expects."""
     said: list[str] = []
-    if found.name != settings.domain:
-        said.append(f"`{settings.domain}` was asked for, the rows are those of {found.name}")
+    if spec_file.name != settings.domain:
+        said.append(f"`{settings.domain}` was asked for, the rows are those of {spec_file.name}")
     if records.dropped:
-        said.append(f"{records.dropped} records of {found.name} have no nodes and are left out")
+        said.append(f"{records.dropped} records of {spec_file.name} have no nodes and are left out")
     if records.unread:
-        said.append(f"keys of {found.name} that are not read: {', '.join(records.unread)}")
+        said.append(f"keys of {spec_file.name} that are not read: {', '.join(records.unread)}")
     texts = Counter(task for task, _ in set(zip(records.task, records.question, strict=True)))
     several = sum(count > 1 for count in texts.values())
     if several:
-        said.append(f"{several} task ids of {found.name} stand for several texts each")
+        said.append(f"{several} task ids of {spec_file.name} stand for several texts each")
     for line in said:
         context.progress.advance(0, f"warning: {line}")
 
 
-def _check(field: TypedField, embeddings: Tensor, question: Tensor, found: Found, context: SourceContext) -> None:
+def _check(field: TypedField, embeddings: Tensor, question: Tensor, spec_file: Found, context: SourceContext) -> None:
     """Hold a declared vector to the embeddings: its width, and its range where it has one."""
     arrays = [array for _, array in field.type.fields] if isinstance(field.type, GraphType) else [field.type]
     for array in arrays:
@@ -118,13 +118,13 @@ def _check(field: TypedField, embeddings: Tensor, question: Tensor, found: Found
                 outside |= worse(embeddings, limit).any(1)
         rows = outside.index_select(0, question).nonzero().flatten()
         if len(rows):
-            raise _outside(field, rows, len(question), found)
+            raise _outside(field, rows, len(question), spec_file)
 
 
-def _outside(field: TypedField, rows: Tensor, total: int, found: Found) -> Refusal:
+def _outside(field: TypedField, rows: Tensor, total: int, spec_file: Found) -> Refusal:
     return refuse(
         "PD535", field.span, field=field.name, expected=f"numbers {limits_of(field)}", found="others",
-        rows=rows_named(rows.tolist()), count=len(rows), total=total, file=found.folder,
+        rows=rows_named(rows.tolist()), count=len(rows), total=total, file=spec_file.folder,
     )  # fmt: skip
 
 

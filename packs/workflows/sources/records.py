@@ -51,21 +51,21 @@ class Records:
     digest: str
 
 
-def read_records(found: Found, span: Span) -> Records:
+def read_records(spec_file: Found, span: Span) -> Records:
     """The rows of all splits.
 
     Raises PD533 (a file cannot be read), PD543 (a line is no such record), PD536 (``train`` has none).
     """
     reader = _Reader()
     sizes: dict[str, int] = {}
-    for split, files in found.splits.items():
+    for split, files in spec_file.splits.items():
         before = len(reader.solved)
         reader.content.update(split.encode())
         for file in files:
             _read(file, reader, span)
         sizes[split] = len(reader.solved) - before
     if not sizes["train"]:
-        raise refuse("PD536", span, file=found.splits["train"][0], found=0, needed=1)
+        raise refuse("PD536", span, file=spec_file.splits["train"][0], found=0, needed=1)
     return Records(
         list(reader.texts), list(reader.graphs), reader.graph, reader.question, reader.workflow, reader.task,
         reader.solved, sizes, reader.dropped, sorted(reader.unread), reader.content.hexdigest()[:24],

@@ -20,8 +20,8 @@ def table(**more: Any) -> ColumnTable:
     return ColumnTable(columns, splits, "hand", **more)
 
 
-def values(found: ColumnTable, name: str, *ids: int) -> Tensor:
-    column = found.batch(torch.tensor(ids)).values[name]
+def values(table: ColumnTable, name: str, *ids: int) -> Tensor:
+    column = table.batch(torch.tensor(ids)).values[name]
     assert isinstance(column, Tensor)
     return column
 

@@ -65,8 +65,8 @@ def weights(layer: nn.Module) -> tuple[np.ndarray, np.ndarray]:
     return layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy()
 
 
-def check_mixed_outputs(found: ModelOutput, flat: np.ndarray) -> None:
-    outputs = {name: value.detach().numpy() for name, value in found.outputs.items()}
+def check_mixed_outputs(output: ModelOutput, flat: np.ndarray) -> None:
+    outputs = {name: value.detach().numpy() for name, value in output.outputs.items()}
     assert set(outputs) == {"v.re", "v.im", "cost", "share"}
     np.testing.assert_allclose(outputs["v.re"], flat[:, :3], atol=1e-5)
     np.testing.assert_allclose(outputs["v.im"], flat[:, 3:6], atol=1e-5)
