@@ -14,7 +14,7 @@ from pdual.compiler.layout import Layout
 from pdual.compiler.lower import Lowering
 from pdual.compiler.rows import PartRows, constant, family_rows
 from pdual.dsl import typed
-from pdual.dsl.checking.averages import DEFAULT_KIND, holds_averages
+from pdual.dsl.checking.averages import KIND_OF_AVERAGES, holds_averages
 from pdual.dsl.checking.dual_values import DEFAULT_CAP
 from pdual.dsl.diagnostics import Collector
 
@@ -67,7 +67,7 @@ def held_kind(name: str, written: str, overrides: Mapping[str, str]) -> str:
     kind = overrides.get(name, overrides.get("*"))
     if kind is None:
         return written
-    return kind if holds_averages(kind) else DEFAULT_KIND
+    return kind if holds_averages(kind) else KIND_OF_AVERAGES
 
 
 def _choice(

@@ -55,8 +55,7 @@ class Builder:
         kind = _element_kind(operation, arguments)
         axes = _axes_of(arguments)
         inner = max((argument.inner for argument in arguments), key=len)
-        identities = tuple(argument.identity for argument in arguments)
-        return self._interned.get((operation, identities, Nothing, (), axes, inner, kind))
+        return self._interned.get(_key(operation, arguments, Nothing(), axes, inner, kind))
 
     def number(self, value: float, declared: bool = False) -> Node:
         """A constant; ``declared`` where it is a parameter's that is declared to have infinite ends, and infinite."""
@@ -181,16 +180,7 @@ class Builder:
         batched: bool | None = None,
         ragged: str | None = None,
     ) -> Node:
-        # Numbers that are equal and of another type are other nodes; the kind tells them apart.
-        key = (
-            operation,
-            tuple([argument.identity for argument in arguments]),
-            type(attributes),
-            attributes,
-            axes,
-            inner,
-            kind,
-        )
+        key = _key(operation, arguments, attributes, axes, inner, kind)
         found = self._interned.get(key)
         if found is None:
             is_batched = any(argument.batched for argument in arguments) if batched is None else batched
@@ -202,6 +192,19 @@ class Builder:
             )  # fmt: skip
             self._interned[key] = found
         return found
+
+
+def _key(
+    operation: str,
+    arguments: Sequence[Node],
+    attributes: Attributes,
+    axes: tuple[IndexAxis, ...],
+    inner: tuple[Axis, ...],
+    kind: Scalar,
+) -> tuple[Any, ...]:
+    """What equal nodes have in common. Named tuples of two types may be equal, and numbers of two kinds."""
+    identities = tuple([argument.identity for argument in arguments])
+    return operation, identities, type(attributes), attributes, axes, inner, kind
 
 
 def _axes_of(arguments: Sequence[Node]) -> tuple[IndexAxis, ...]:

@@ -1,7 +1,7 @@
 """Ranges of constraints on rows that are at hand: fields are the rows' own numbers, outputs have their declared ranges.
 
-The walk of ``intervals.py`` for all rows at once. What does not read a field, and what has no rule for rows, has the range that it has for every
-row, which holds for these too. numpy is imported with this module, which only what binds data imports.
+The analysis of ``interval_analysis.py`` for all rows at once. What does not read a field, and what has no rule for rows, has the range that
+it has for every row, which holds for these too. numpy is imported with this module, which only what binds data imports.
 """
 
 from __future__ import annotations

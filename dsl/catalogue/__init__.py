@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
 
 from pdual.dsl.catalogue import data, duals, internal, names, python, ranges, run, syntax, types, usage
 from pdual.dsl.catalogue.entry import Entry
 from pdual.dsl.diagnostics import Diagnostic, Severity
+from pdual.dsl.extensions import added
 
 
 class _Catalogue(Mapping[str, Entry]):
@@ -29,8 +29,7 @@ class _Catalogue(Mapping[str, Entry]):
 
     @cached_property
     def _added(self) -> Mapping[str, Entry]:
-        points = entry_points(group="pdual.diagnostics")
-        return {entry.code: entry for point in points for entry in point.load()}
+        return {entry.code: entry for point in added("pdual.diagnostics") for entry in point.load()}
 
 
 CATALOGUE: Mapping[str, Entry] = _Catalogue(

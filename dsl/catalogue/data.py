@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.catalogue.entry import SAMPLE_NOTE, Entry
 from pdual.dsl.diagnostics import Severity
-
-_SAMPLE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -84,7 +82,7 @@ ENTRIES: tuple[Entry, ...] = (
         "PD538",
         "`{file}` is not here and could not be downloaded",
         label="needed here",
-        notes=("looked for {searched}", "asked {tried}", _SAMPLE),
+        notes=("looked for {searched}", "asked {tried}", SAMPLE_NOTE),
         help=("put {files} into `{folder}`, where `PDUAL_DATA` names a folder of yours",),
         reason=(
             "Published data are looked for in `PDUAL_DATA` and in the cache, then downloaded. Without a network connection, put the files in "
@@ -105,19 +103,6 @@ ENTRIES: tuple[Entry, ...] = (
         label="needed here",
         help=("without `{own}` the published data are downloaded",),
         reason="The file exists, but it does not have the format that the source reads.",
-    ),
-    Entry(
-        "PD541",
-        "no rows of `{domain}` were found",
-        label="named here",
-        notes=("looked for {searched}", _SAMPLE),
-        help=(
-            "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
-            "where `PDUAL_DATA` names a folder of yours",
-            "did you mean `{near}`?",
-            "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
-        ),
-        reason="FLORA-Bench has no published checksums. Download it by hand.",
     ),
     Entry(
         "PD543",
@@ -151,17 +136,6 @@ ENTRIES: tuple[Entry, ...] = (
             "A column with the same value in every train row has a standard deviation of 0. Standardised by it, any other value would be "
             "infinite."
         ),
-    ),
-    Entry(
-        "PD550",
-        "no split `{split}` of TOFU was found",
-        label="named here",
-        notes=("looked for {searched}", _SAMPLE),
-        help=(
-            "did you mean `{near}`?",
-            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
-        ),
-        reason="The splits of TOFU are looked for in `PDUAL_DATA` and in the cache, then downloaded from their publisher.",
     ),
     Entry(
         "PD576",

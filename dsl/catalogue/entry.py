@@ -12,6 +12,10 @@ from pdual.dsl.record import record
 ROLES: Mapping[str, str] = {"call": "called here"}
 
 
+#: The note of an entry that says that the whole of some rows is not on this machine, where a sample could stand in.
+SAMPLE_NOTE = "`pdual run` with `--quick` takes a sample instead, which needs no network: {sample}"
+
+
 @record(frozen=True, slots=True)
 class Entry:
     """Templates filled with a diagnostic's facts (``{name}``).
@@ -32,3 +36,8 @@ class Entry:
     fixes: tuple[str, ...] = ()
     severity: Severity = Severity.ERROR
     reason: str = ""
+
+    @property
+    def offers_sample(self) -> bool:
+        """Whether the mistake is that rows are not on this machine."""
+        return SAMPLE_NOTE in self.notes

@@ -126,7 +126,7 @@ ENTRIES: tuple[Entry, ...] = (
             "declare it without a source: `data {name} {{ ... }}`",
         ),
         reason=(
-            "`digits`, `mnist` and `power.demands` bring or generate their own rows, and read no file in their place. If pdual ignored the "
+            "Some sources bring or generate their own rows, and read no file in their place. If pdual ignored the "
             "rows that you gave, the run would use other data than you intended."
         ),
     ),

@@ -21,7 +21,7 @@ from pdual.dsl.typed import Apply, Binder, HeldDual, Reduce, TypedAverage, Typed
 from pdual.dsl.types import BOOL, REAL, RaggedAxis
 
 #: How the multiplier of an average is held where the spec says nothing.
-DEFAULT_KIND = "shared"
+KIND_OF_AVERAGES = "shared"
 
 
 def holds_averages(kind: str) -> bool:
@@ -37,7 +37,7 @@ def check_averages(
     found = []
     for node in nodes:
         if family_spans.get(node.name.name) == node.name.span:
-            average = _average(node, held.get(node.name.name, HeldDual(DEFAULT_KIND, DEFAULT_CAP)), scope)
+            average = _average(node, held.get(node.name.name, HeldDual(KIND_OF_AVERAGES, DEFAULT_CAP)), scope)
             if average is not None:
                 found.append(average)
     return tuple(found)

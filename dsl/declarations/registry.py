@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from pdual.dsl.declarations.architecture import Architecture
 from pdual.dsl.declarations.dual import DualKind
@@ -15,17 +13,15 @@ from pdual.dsl.declarations.references import ArchitectureUse
 from pdual.dsl.declarations.shipped import ARCHITECTURES, DUALS, SOURCES
 from pdual.dsl.declarations.signature import Signature
 from pdual.dsl.declarations.source import SourceDeclaration
+from pdual.dsl.extensions import added, named
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: The kind of dual that is a formula over models, which no spec names.
 FORMULA = "formula"
 
 D = TypeVar("D")
-
-
-def named(where: str) -> Any:
-    """What stands at ``"module:attribute"``."""
-    module, attribute = where.split(":")
-    return getattr(import_module(module), attribute)
 
 
 class Registry(Mapping[str, D], Generic[D]):
@@ -53,7 +49,7 @@ class Registry(Mapping[str, D], Generic[D]):
 
     @cached_property
     def _added(self) -> Mapping[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self._group)}
+        return {point.name: point for point in added(self._group)}
 
 
 @cache

@@ -7,13 +7,12 @@ it is imported where rows are at hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdual.dsl.extensions import named
 from pdual.dsl.operations.interval import Interval
 from pdual.dsl.operations.operation import Operation
 
@@ -130,11 +129,5 @@ def ranged(operation: Operation, arguments: Sequence[Interval | Ends], rows: int
     if operation.arrays is None or any(bool((np.isinf(item.lo) & (item.lo == item.hi)).any()) for item in given):
         return each(operation.interval, given)
     with np.errstate(all="ignore"):
-        return _rule(operation.arrays)(*given)
-
-
-@cache
-def _rule(where: str) -> Callable[..., Ends]:
-    module, name = where.split(":")
-    rule: Callable[..., Ends] = getattr(import_module(module), name)
-    return rule
+        rule: Callable[..., Ends] = named(operation.arrays)
+        return rule(*given)

@@ -110,7 +110,7 @@ def _sketches(restored: Restored, measured: AllMeasured) -> Iterator[Sketch]:
             continue
         split = there[-1]
         item = measured[split][training_set.name]
-        multipliers = item.found.multipliers if with_multipliers else None
+        multipliers = item.result.multipliers if with_multipliers else None
         live = None if multipliers is None else torch.where(item.violations.live, multipliers, 0.0)
         models = restored.run.problem.models
         for drawing in drawings(
@@ -119,7 +119,7 @@ def _sketches(restored: Restored, measured: AllMeasured) -> Iterator[Sketch]:
             training_set.table,
             training_set.program.layout,
             split,
-            item.found.ids,
+            item.result.ids,
             live,
             models,
         ):

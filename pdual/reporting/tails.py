@@ -62,15 +62,15 @@ def _worst(
     values, entries = torch.where(among, violation, -1.0).max(1)
     for row in values.argsort(descending=True, stable=True)[:NAMED].tolist():
         if float(values[row]) > 0:
-            name = table.address(int(item.found.ids[row]))
+            name = table.address(int(item.result.ids[row]))
             yield address(item.violations.layout, int(columns[entries[row]]), name), float(values[row])
 
 
 def curves(split: str, item: Measured) -> Iterator[Curve]:
     """The distribution of every family's left - right (of an equality: its absolute value), in its unit; entries without a finite value are left out."""
     layout = item.violations.layout
-    own = torch.tensor(factors(layout), dtype=torch.float64, device=item.found.residuals.device)
-    values = item.found.residuals.double() * own
+    own = torch.tensor(factors(layout), dtype=torch.float64, device=item.result.residuals.device)
+    values = item.result.residuals.double() * own
     for family, parts in families(layout).items():
         columns = item.violations.columns(parts)
         live = values[:, columns][item.violations.live[:, columns]]
@@ -95,7 +95,7 @@ def at_cap(split: str, item: Measured, table: Table) -> Iterator[AtCap]:
     for row in violations.at_cap.any(1).nonzero().squeeze(1).tolist():
         capped = violations.at_cap[row]
         column = int(torch.where(capped, violations.violation[row], -1.0).argmax())
-        name = table.address(int(item.found.ids[row]))
+        name = table.address(int(item.result.ids[row]))
         place = address(violations.layout, column, name)
         yield AtCap(split, name, int(capped.sum()), place, float(violations.violation[row, column]), measures[column])
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from pdual.dsl.declarations.dual import Column, Meaning
+from pdual.dsl.declarations.duals import clip
 from pdual.dsl.declarations.optimisers import OptimiserSettings, SgdSettings
 from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.registry import FORMULA, duals
@@ -25,7 +26,7 @@ from pdual.runtime.evaluation.violations import is_at_cap
 from pdual.runtime.optimisation.lagrangian import Lagrangian
 from pdual.verifying.case import NumbersCase
 from pdual.verifying.claim import Case, Claim
-from pdual.verifying.dual_numbers import WIDTH, Numbers, clip, doubles, over_plans, same
+from pdual.verifying.dual_numbers import WIDTH, Numbers, doubles, over_plans, same
 from pdual.verifying.outcomes import Falsified, Undefined
 from pdual.verifying.subject import Subject
 

@@ -145,11 +145,6 @@ def doubles(values: object) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def clip(value: float, low: float, high: float) -> float:
-    """The nearest number within bounds."""
-    return min(max(value, low), high)
-
-
 def same(name: str, found: float, expected: float, size: float) -> None:
     """Raise Falsified where two numbers differ by more than rounding."""
     if not abs(found - expected) <= ROUNDING * max(1.0, size, abs(expected)):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pdual.dsl import typed
 from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.extensions import named
 from pdual.runtime.data.context import SourceContext
 
 

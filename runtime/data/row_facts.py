@@ -55,9 +55,9 @@ def facts_of_rows(graph: Graph, tables: Mapping[str, Table], bounded: bool = Fal
 
     ``bounded``: a program of many entries is looked at on some rows alone, one of very many on none, so that it takes seconds at most.
     """
-    walk = interval_analysis(graph.spec, graph.knowns, graph.sizes)
+    intervals = interval_analysis(graph.spec, graph.knowns, graph.sizes)
     over_rows = [data for data in graph.data if data.grouping is None and data.parts]
-    return tuple(item for data in over_rows for item in _on_rows(data, walk, tables[data.of], bounded))
+    return tuple(item for data in over_rows for item in _on_rows(data, intervals, tables[data.of], bounded))
 
 
 def impossible_rows(graph: Graph, tables: Mapping[str, Table]) -> tuple[Diagnostic, ...]:
@@ -87,10 +87,10 @@ def _warning(family: str, parts: Sequence[PartOnRows], span: Span) -> Diagnostic
     )
 
 
-def _on_rows(data: DataGraph, walk: IntervalAnalysis, table: Table, bounded: bool) -> Iterator[PartOnRows]:
+def _on_rows(data: DataGraph, intervals: IntervalAnalysis, table: Table, bounded: bool) -> Iterator[PartOnRows]:
     ids = torch.from_numpy(np.unique(np.concatenate([split.numpy() for split in table.splits.values()])))
     total = len(ids)
-    entries = max(1, _entries(data.parts, walk.sizes))
+    entries = max(1, _entries(data.parts, intervals.sizes))
     if bounded:
         looked_at = 0 if entries > _MOST_ENTRIES else min(total, _LOOKS // entries)
         ids = ids[torch.linspace(0, total - 1, looked_at).round().long()] if looked_at < total else ids
@@ -100,7 +100,7 @@ def _on_rows(data: DataGraph, walk: IntervalAnalysis, table: Table, bounded: boo
     reads = _entries(data.parts, {}) > 0  # without a field of their own, rows need not be gathered
     for start in range(0, len(ids), together):
         chunk = ids[start : start + together]
-        ranges = RowWalk(walk, columns(table.batch(chunk).values) if reads else {}, len(chunk))
+        ranges = RowWalk(intervals, columns(table.batch(chunk).values) if reads else {}, len(chunk))
         for place, part in enumerate(data.parts):
             found = ranges.facts(part)
             counts[place] += found.live.sum(), found.never.sum(), found.always.sum()

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from pdual.compiler.graph import Graph
 from pdual.compiler.layout import Layout, Sense
-from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.source import BOUND_NAME
+from pdual.dsl.extensions import named
 from pdual.runtime.data.tables import Table
 from pdual.runtime.drawings import texts
 from pdual.runtime.drawings.drawing import Drawing, RowsToDraw
@@ -26,7 +27,7 @@ def drawings(
     multipliers: Tensor | None,
     models: nn.ModuleDict | None = None,
 ) -> Sequence[Drawing]:
-    """What the data set's source draws. Where no row has a multiplier, rows that a language model is asked about."""
+    """What the data set's source draws. Where no row has a multiplier, rows that a model answers in words."""
     own = next(item for item in graph.spec.data if item.name == data)
     if multipliers is None or not multipliers.numel() or bool(multipliers.isnan().all()):
         nothing = torch.zeros(len(ids), layout.columns, dtype=torch.float64)
@@ -36,8 +37,8 @@ def drawings(
     draw = named(sources()[own.source or BOUND_NAME].drawing)
     there = multipliers.nan_to_num(nan=0.0).double().cpu()
     price = priced(layout, there)
-    found: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price, models))
-    return found
+    made: Sequence[Drawing] = draw(RowsToDraw(graph, own, table, layout, split, ids, there, price, models))
+    return made
 
 
 def priced(layout: Layout, multipliers: Tensor) -> Tensor:

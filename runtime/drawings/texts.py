@@ -64,8 +64,8 @@ def answered(rows: RowsToDraw, ids: Tensor) -> Answers | None:
         return None
     calls = calls_on_rows(rows.graph, {rows.data.name: rows.table})
     answers = [as_model(models[called.call.model]).answers(replace(called, ids=ids)) for called in calls]
-    found = [item for item in answers if item is not None]
-    return found[0] if len(found) == 1 else None
+    in_words = [item for item in answers if item is not None]
+    return in_words[0] if len(in_words) == 1 else None
 
 
 def _texts(rows: RowsToDraw, ids: Tensor) -> Mapping[str, Sequence[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,9 +10,10 @@ from torch import Tensor
 from pdual.compiler.layout import Layout, Sense
 from pdual.compiler.program import DualPlan, Program
 from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.registry import duals, named
+from pdual.dsl.declarations.registry import duals
 from pdual.dsl.declarations.signature import Sizes
 from pdual.dsl.declarations.solving import SolveSettings
+from pdual.dsl.extensions import named
 from pdual.runtime.data.features import Features
 from pdual.runtime.data.sampling import generator
 from pdual.runtime.data.tables import Table
@@ -22,34 +22,29 @@ from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.regression import Fitting, RegressionStore
 from pdual.runtime.duals.store import Bounds, DualStore
 from pdual.runtime.optimisation.lagrangian import Lagrangian
-
-
-@dataclass(frozen=True, slots=True)
-class Constants:
-    """Sizes of index sets, and known structure."""
-
-    sizes: Sizes = field(default_factory=dict)
-    knowns: Mapping[str, Known] = field(default_factory=dict)
+from pdual.runtime.optimisation.placement import Placement
 
 
 def build_multipliers(
     program: Program,
     table: Table,
     settings: SolveSettings,
-    constants: Constants,
+    sizes: Sizes,
+    knowns: Mapping[str, Known],
     features: Features,
-    device: torch.device,
-    dtype: torch.dtype,
+    placement: Placement,
     seed: int,
 ) -> Multipliers:
     """The multipliers of one data set, all at 0.
 
-    ``table`` and the features of any batch (``features``: only their shapes count) are on ``device``.
+    ``table`` and the features of any batch (``features``: only their shapes count) are on the device.
     The rows that networks are fitted on are the share ``fit`` of the train rows, drawn from ``seed``.
     """
     layout = program.layout
     plans = in_force(program.duals)
-    lagrangian = Lagrangian.of(layout, active_columns(plans), settings.rho, settings.rho_equal, device, dtype)
+    lagrangian = Lagrangian.of(
+        layout, active_columns(plans), settings.rho, settings.rho_equal, placement.device, placement.dtype
+    )
     train = table.splits["train"]
     fit = fit_positions(train, settings.fit, seed)
     stores = []
@@ -58,8 +53,8 @@ def build_multipliers(
             settings.ascent, settings.smoothing, fit, settings.outer, generator(seed, 4, place), settings.rest_share
         )
         start = generator(seed, 3, place).initial_seed()
-        context = FitContext(table, features, fitting, start, constants.sizes, constants.knowns)
-        stores.append(build_store(plan, layout, train, dtype, context))
+        context = FitContext(table, features, fitting, start, sizes, knowns)
+        stores.append(build_store(plan, layout, train, placement.dtype, context))
     join([store for store in stores if isinstance(store, RegressionStore)])
     return Multipliers(layout, plans, stores, lagrangian)
 

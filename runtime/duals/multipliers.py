@@ -160,7 +160,7 @@ class Multipliers:
         """
         assert result.multipliers is not None
         steps = self.lagrangian.rho * self.step
-        asked = torch.addcmul(self.select(result.multipliers), steps, self.select(result.residuals) + margin)
+        asked = ascended(self.select(result.multipliers), steps, self.select(result.residuals) + margin)
         live = (asked > 0) | self.lagrangian.equal
         return (live if result.mask is None else live & self.select(result.mask)).any(1)
 

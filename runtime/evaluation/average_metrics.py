@@ -23,7 +23,7 @@ def average_metrics(measured: MeasuredAverages | None) -> dict[str, AverageMetri
         )
         multiplier = float(violations.multipliers[0, column]) if held and violations.multipliers is not None else None
         found[part.name] = AverageMetrics(
-            residual=float(measured.found.residuals[0, column]) * part.scale[0],
+            residual=float(measured.result.residuals[0, column]) * part.scale[0],
             means=tuple(float(measured.means[data][place]) for data, place in plan.reads[column]),
             unit=unit(part),
             violation=float(violations.violation[0, column]),

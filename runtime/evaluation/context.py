@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from pdual.compiler.graph import Graph
-from pdual.dsl.declarations.registry import evaluations, named
+from pdual.dsl.declarations.registry import evaluations
+from pdual.dsl.extensions import named
 from pdual.runtime.data.tables import Table
 from pdual.runtime.evaluation.violations import Violations
 from pdual.runtime.problem.problem import Problem

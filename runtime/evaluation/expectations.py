@@ -64,7 +64,7 @@ class _Split:
 
     def metric(self, name: str) -> Tensor:
         """One number a row, or a group."""
-        return next(item.found.metrics[name] for item in self.measured if name in item.found.metrics)
+        return next(item.result.metrics[name] for item in self.measured if name in item.result.metrics)
 
 
 def _value(expression: typed.TypedExpression, item: _Split, params: Mapping[str, float | int | str]) -> Number:

@@ -19,6 +19,6 @@ class MeasuredAverages:
     """
 
     plan: AveragePlan
-    found: EvaluationResult
+    result: EvaluationResult
     violations: Violations
     means: Mapping[str, Tensor]

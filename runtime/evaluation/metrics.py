@@ -33,7 +33,7 @@ class Measured:
     """One data set's pass over one split, and its violations."""
 
     program: Program
-    found: EvaluationResult
+    result: EvaluationResult
     violations: Violations
 
 
@@ -41,17 +41,17 @@ def split_metrics(measured: Sequence[Measured], terms: float | None) -> SplitMet
     """The numbers of one split. ``terms`` is the value of the objective's terms that need no data, in own
     units.
     """
-    metrics = {name: summary(values) for item in measured for name, values in item.found.metrics.items()}
+    metrics = {name: summary(values) for item in measured for name, values in item.result.metrics.items()}
     constrained = [item.violations for item in measured if item.violations.layout.columns]
     at_cap = [
         violations.at_cap for violations in constrained if violations.has_multipliers and violations.at_cap is not None
     ]
-    objectives = [value for item in measured if (value := objective(item.program, item.found)) is not None]
+    objectives = [value for item in measured if (value := objective(item.program, item.result)) is not None]
     if terms is not None:
         objectives.append(terms)
     of_rows = [item for item in measured if item.program.groups_by is None]
     return SplitMetrics(
-        rows=sum(len(item.found.ids) for item in of_rows or measured),
+        rows=sum(len(item.result.ids) for item in of_rows or measured),
         objective=sum(objectives) if objectives else None,
         metrics=metrics,
         violation=split_violation(constrained) if constrained else None,

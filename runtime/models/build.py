@@ -9,9 +9,10 @@ from torch import nn
 from pdual.dsl.declarations.architecture_plain import ROWS
 from pdual.dsl.declarations.known import Known
 from pdual.dsl.declarations.references import ArchitectureUse, Settings
-from pdual.dsl.declarations.registry import architectures, named
+from pdual.dsl.declarations.registry import architectures
 from pdual.dsl.declarations.signature import Signature, Sizes
 from pdual.dsl.diagnostics import refuse
+from pdual.dsl.extensions import named
 from pdual.dsl.spans import NOWHERE, Span
 from pdual.runtime.data.context import ArchitectureContext
 from pdual.runtime.system.memory import check_room

@@ -1,4 +1,4 @@
-"""Where tensors live and how sums over rows are formed. One process with one device; a run on several has another ``Placement``."""
+"""Where tensors live, and in which precision."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ class Placement:
     def zeros(self, *shape: int) -> Tensor:
         """Zeros on the device."""
         return torch.zeros(shape, dtype=self.dtype, device=self.device)
-
-    def total(self, share: Tensor) -> Tensor:
-        """The sum over all processes of a sum over this one's rows."""
-        return share
 
     def random_state(self) -> dict[str, Tensor]:
         """The state of torch's generators, for a checkpoint."""

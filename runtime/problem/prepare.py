@@ -14,10 +14,12 @@ from pdual.compiler.graph import Graph
 from pdual.compiler.open_axes import called_signature, calls_of, is_closed
 from pdual.compiler.program import Program
 from pdual.dsl import typed
+from pdual.dsl.catalogue import CATALOGUE
 from pdual.dsl.declarations.known import Known
-from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.registry import sources
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Refusal, refuse
+from pdual.dsl.extensions import named
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.groups import GroupTable, group_codes
 from pdual.runtime.data.split_groups import kept_together
@@ -28,9 +30,6 @@ from pdual.runtime.models.interface import as_model
 from pdual.runtime.problem.anchor import settle
 from pdual.runtime.problem.problem import Block, Problem
 from pdual.runtime.problem.samples import missing_of
-
-#: What a source says whose rows are not on this machine and cannot be had.
-MISSING = ("PD538", "PD541", "PD550")
 
 
 def load_tables(spec: typed.TypedSpec, knowns: Mapping[str, Known], context: SourceContext) -> Mapping[str, Table]:
@@ -65,7 +64,7 @@ def _whole(data: typed.TypedData, builder: str, context: SourceContext) -> Table
         table: Table = named(builder)(data.settings, context)
     except Refusal as refusal:
         sample = missing_of(data, context)
-        if sample is None or any(item.code not in MISSING for item in refusal.diagnostics):
+        if sample is None or not all(CATALOGUE[item.code].offers_sample for item in refusal.diagnostics):
             raise
         told = [replace(item, facts=(*item.facts, ("sample", sample.words))) for item in refusal.diagnostics]
         raise Refusal(told, refusal.source) from None

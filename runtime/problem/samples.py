@@ -9,10 +9,11 @@ from pdual.compiler.compile import used_data
 from pdual.compiler.graph import Graph
 from pdual.dsl import typed
 from pdual.dsl.declarations.references import ArchitectureUse
-from pdual.dsl.declarations.registry import architectures, named, sources
+from pdual.dsl.declarations.registry import architectures, sources
 from pdual.dsl.declarations.sample import Sample
 from pdual.dsl.declarations.source import BOUND_NAME
 from pdual.dsl.diagnostics import Diagnostic, diagnostic
+from pdual.dsl.extensions import named
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.tables import Table
 from pdual.runtime.storage.records import SampleRecord

@@ -357,7 +357,9 @@ def recovered(run: Run, measured: Mapping[str, Mapping[str, Measured]]) -> dict[
     for training_set in run.training_sets:
         if training_set.table.multipliers and training_set.multipliers.active:
             passes = {
-                split: items[training_set.name].found for split, items in measured.items() if training_set.name in items
+                split: items[training_set.name].result
+                for split, items in measured.items()
+                if training_set.name in items
             }
             found[training_set.name] = solver_recovery(
                 training_set.program, training_set.table, passes, rho=training_set.multipliers.rho_by_column

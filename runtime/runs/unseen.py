@@ -15,9 +15,10 @@ from pdual.compiler.graph import DataGraph, Graph
 from pdual.compiler.ir import Node, topological
 from pdual.compiler.program import Evaluation
 from pdual.dsl import typed
-from pdual.dsl.declarations.registry import answers_by_row, named, sources
+from pdual.dsl.declarations.registry import answers_by_row, sources
 from pdual.dsl.declarations.signature import part_names
 from pdual.dsl.diagnostics import refuse
+from pdual.dsl.extensions import named
 from pdual.dsl.types import TEXT, ArrayType, FixedAxis, Kind, MemberOf, SetAxis
 from pdual.runtime.data.context import SourceContext
 from pdual.runtime.data.standards import Standard, standardised

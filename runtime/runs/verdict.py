@@ -272,7 +272,7 @@ def _at_cap(run: Run, data: str, item: Measured) -> CapVerdict | None:
     worst, row, column = _worst(item.violations, item.violations.at_cap, columns)
     rows = int(item.violations.at_cap.any(1).sum())
     place, measure = _place(item, table, row, column)
-    return CapVerdict(data, rows, rows / len(item.found.ids), worst, measure, place, _of(item.program))
+    return CapVerdict(data, rows, rows / len(item.result.ids), worst, measure, place, _of(item.program))
 
 
 def _averages(run: Run, split: str, measured: Mapping[str, Measured]) -> list[AverageVerdict]:
@@ -296,4 +296,4 @@ def _place(item: Measured, table: Table, row: int, column: int) -> tuple[str, st
     part = next(
         part for part, start in zip(layout.parts, layout.starts, strict=True) if start <= column < start + part.size
     )
-    return address(layout, column, table.address(int(item.found.ids[row]))), unit(part)
+    return address(layout, column, table.address(int(item.result.ids[row]))), unit(part)

@@ -23,7 +23,7 @@ def log_line(
 ) -> LogLine:
     """What the pass over the train rows showed, and what the update of the multipliers asked for."""
     found = split_metrics(measured, None)
-    own = {item.program.data: objective(item.program, item.found) for item in measured}
+    own = {item.program.data: objective(item.program, item.result) for item in measured}
     entries = max(1, sum(update.entries for update in updates))
     return LogLine(
         outer=outer,

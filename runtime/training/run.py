@@ -70,7 +70,7 @@ class Run:
         """The constraints on averages over a split that was measured; None where there are none, or no rows for them."""
         if self.averages is None:
             return None
-        return self.averages.measure({name: item.found for name, item in measured.items()})
+        return self.averages.measure({name: item.result for name, item in measured.items()})
 
     def metrics(
         self,

@@ -282,9 +282,9 @@ class Solver:
 
         ``look``: refuse (PD601, PD606) one that is not finite.
         """
-        return self._descent.step(lambda: self._looked_at(look))
+        return self._descent.step(lambda: self._checked_loss(look))
 
-    def _looked_at(self, look: bool) -> Tensor:
+    def _checked_loss(self, look: bool) -> Tensor:
         loss, batches = self._loss()
         if look and not isfinite(loss.item()):
             raise self._diverged(batches)
@@ -326,7 +326,7 @@ class Solver:
         with self._clock.phase("dual"):
             updates = [training_set.multipliers.update(passes[training_set.name]) for training_set in self._constrained]
             if self._averages is not None and self._averages.data and averages is not None:
-                updates.append(self._averages.update(averages.found))
+                updates.append(self._averages.update(averages.result))
         with self._clock.phase("evaluation"):
             line = log_line(
                 self._iteration,
@@ -359,7 +359,7 @@ class Solver:
             default=0.0,
         )
         if self._averages is not None and averages is not None:
-            worst = max(worst, self._averages.multipliers.worst(averages.found))
+            worst = max(worst, self._averages.multipliers.worst(averages.result))
         if self._worst is not None and worst > TOLERANCE and worst > schedule.every * self._worst:
             for multipliers in self._held():
                 multipliers.lagrangian.raise_rho(schedule.factor, schedule.max)

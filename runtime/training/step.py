@@ -23,7 +23,7 @@ class Drawn(NamedTuple):
     training_set: TrainingSet
     rows: RowBatch
     weights: Tensor | None
-    found: Evaluation
+    evaluation: Evaluation
 
 
 def draw(training_set: TrainingSet, precision: AbstractContextManager[object]) -> Drawn:
@@ -43,7 +43,7 @@ def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options,
         value = _rows(item, slopes.get(item.training_set.name), options, warming_up)
         if value is not None:
             total = added(total, value / item.training_set.stream.rows_per_step)
-        grouped = item.found.group_objective
+        grouped = item.evaluation.group_objective
         if grouped is not None and not options.feasibility:
             total = added(total, grouped.to(options.placement.dtype).sum() / item.training_set.stream.groups_per_step)
     return total
@@ -51,18 +51,20 @@ def loss_of(drawn: Sequence[Drawn], averages: Averages | None, options: Options,
 
 def _rows(item: Drawn, slopes: Tensor | None, options: Options, warming_up: bool) -> Tensor | None:
     """Objective, augmented Lagrangian and share in the averages of all rows of a batch, at their weights; None without any."""
-    multipliers, found, rows, weights = item.training_set.multipliers, item.found, item.rows, item.weights
+    multipliers, evaluation, rows, weights = item.training_set.multipliers, item.evaluation, item.rows, item.weights
     value: Tensor | None = None
     if multipliers.active:
         current = (
-            multipliers.zeros(len(rows.ids)) if warming_up else multipliers.read(rows.ids, found.features, rows.values)
+            multipliers.zeros(len(rows.ids))
+            if warming_up
+            else multipliers.read(rows.ids, evaluation.features, rows.values)
         )
-        value = multipliers.total(found.residuals.to(options.placement.dtype), current, weights)
+        value = multipliers.total(evaluation.residuals.to(options.placement.dtype), current, weights)
     if slopes is not None:
-        assert found.averaged is not None
-        value = added(value, _weighted(found.averaged.to(options.placement.dtype) @ slopes, weights))
-    if found.objective is not None and not options.feasibility:
-        value = added(value, _weighted(found.objective.to(options.placement.dtype), weights))
+        assert evaluation.averaged is not None
+        value = added(value, _weighted(evaluation.averaged.to(options.placement.dtype) @ slopes, weights))
+    if evaluation.objective is not None and not options.feasibility:
+        value = added(value, _weighted(evaluation.objective.to(options.placement.dtype), weights))
     return value
 
 

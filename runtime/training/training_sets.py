@@ -16,7 +16,7 @@ from pdual.runtime.data.groups import GroupTable, rows_in
 from pdual.runtime.data.parts_of_groups import PartStream, strata_of_rows
 from pdual.runtime.data.sampling import GroupStream, RowStream, Stream, generator
 from pdual.runtime.data.tables import RowBatch, Table, with_groups
-from pdual.runtime.duals.build import Constants, build_multipliers
+from pdual.runtime.duals.build import build_multipliers
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.evaluation.evaluate import evaluate
 from pdual.runtime.evaluation.result import EvaluationResult
@@ -155,10 +155,10 @@ def _training_set(problem: Problem, block: Block, options: Options, place: int, 
         program,
         table,
         problem.settings,
-        Constants(problem.sizes, problem.knowns),
+        problem.sizes,
+        problem.knowns,
         probe.features,
-        placement.device,
-        placement.dtype,
+        placement,
         options.seed + place,
     )
     multipliers.follow = step

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.catalogue.entry import SAMPLE_NOTE, Entry
 
 ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "PD550",
+        "no split `{split}` of TOFU was found",
+        label="named here",
+        notes=("looked for {searched}", SAMPLE_NOTE),
+        help=(
+            "did you mean `{near}`?",
+            "put `{split}.jsonl` of {publisher} into `{folder}`, where `PDUAL_DATA` names a folder of yours",
+        ),
+        reason="The splits of TOFU are looked for in `PDUAL_DATA` and in the cache, then downloaded from their publisher.",
+    ),
     Entry(
         "PD551",
         "`{split}` has {found} rows, and {asked} are asked for",

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from pdual.dsl.catalogue.entry import Entry
+from pdual.dsl.catalogue.entry import SAMPLE_NOTE, Entry
 
 ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "PD541",
+        "no rows of `{domain}` were found",
+        label="named here",
+        notes=("looked for {searched}", SAMPLE_NOTE),
+        help=(
+            "download `train.jsonl`, `val.jsonl` and `test.jsonl` of this domain from {publisher} into `{folder}`, "
+            "where `PDUAL_DATA` names a folder of yours",
+            "did you mean `{near}`?",
+            "put `train.jsonl`, `val.jsonl` and `test.jsonl` into `{folder}`, where `PDUAL_DATA` names a folder of yours",
+        ),
+        reason="FLORA-Bench has no published checksums. Download it by hand.",
+    ),
     Entry(
         "PD542",
         "`{folder}` has no `{file}`",

@@ -19,15 +19,17 @@ from pdual.dsl.declarations.references import OptimiserUse
 from pdual.dsl.declarations.solving import SolveSettings
 from pdual.runtime.data.features import FeatureCache
 from pdual.runtime.data.sampling import Draw
-from pdual.runtime.duals.build import Constants, build_multipliers, fit_positions
+from pdual.runtime.duals.build import build_multipliers, fit_positions
 from pdual.runtime.duals.multipliers import Multipliers
 from pdual.runtime.duals.network import Centred
 from pdual.runtime.duals.pointwise import RowTable
 from pdual.runtime.duals.regression import SATURATION, Aim, RegressionStore
 from pdual.runtime.evaluation.evaluate import evaluate
 from pdual.runtime.evaluation.result import EvaluationResult
+from pdual.runtime.optimisation.placement import Placement
 
 CPU = torch.device("cpu")
+DOUBLE = Placement(precision="float64")
 CAP, RHO, RHO_EQUAL = 2.0, 4.0, 3.0
 #: One inequality of two entries, one equality.
 LAYOUT = Layout("d", (part("a", size=2), part("b", sense=Sense.EQUAL)))
@@ -47,7 +49,7 @@ def held(
     empty = nn.Module()
     program = Program("d", layout, 1.0, empty, empty, plans)
     z = torch.randn(rows, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    return build_multipliers(program, table(z), solve, Constants(), features or {"m": z[:1]}, CPU, torch.float64, 0)
+    return build_multipliers(program, table(z), solve, {}, {}, features or {"m": z[:1]}, DOUBLE, 0)
 
 
 def reading(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pdual.dsl.declarations.registry import named, sources
+from pdual.dsl.declarations.registry import sources
+from pdual.dsl.extensions import named
 from pdual.dsl.pipeline import read
 from pdual.finding import find
 from pdual.packs.images import mnist
