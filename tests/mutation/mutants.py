@@ -35,6 +35,7 @@ TARGETS = (
     *(f"dsl/operations/{name}.py" for name in ("arithmetic", "complex_numbers", "elementary", "logic", "losses", "reductions")),
     *(f"dsl/operations/{name}.py" for name in ("interval", "backwards", "rules")),
     "runtime/optimisation/lagrangian.py",
+    "runtime/optimisation/multiplier_step.py",
     *(f"runtime/duals/{name}.py" for name in ("pointwise", "shared", "hybrid", "fixed", "store", "regression", "learned")),
 )  # fmt: skip
 #: What is tried, by where the file is, in this order; ``verify`` after what is nearest to the file: the answer is the same, and comes sooner.
